@@ -72,8 +72,7 @@ class Cells:
         if not datapath_id:
             return
         other = known.get(datapaths.get(datapath_id, b""), cell)
-        stale_us = other.settings.parameters.safety.cell_stale_ms * 1000
-        if other is cell or now_us - other.reported_at_us > stale_us:
+        if other is cell or other.is_stale(now_us):
             datapaths[datapath_id], cell.datapath_id = cell.bssid, datapath_id
 
     def _release_datapath(self, cell: CellState) -> None:
@@ -134,9 +133,9 @@ class Cells:
             effects += settings_note(cell, None)
         before = cell.access_point
         if before is not None:
-            stale_us = cell.settings.parameters.safety.cell_stale_ms * 1000
-            if before.stream.principal != access_point.stream.principal and now_us - before.reported_at_us <= stale_us:
-                return Reason(Code.CELL_CLAIMED, before.stream.principal.name), []
+            stale_ms, principal = cell.settings.parameters.safety.cell_stale_ms, before.stream.principal
+            if principal != access_point.stream.principal and not before.is_stale(now_us, stale_ms):
+                return Reason(Code.CELL_CLAIMED, principal.name), []
             effects += self._refusals.close(before, Reason(Code.REPLACED), now_us)
             before.bssid = b""
         cell.report_by(access_point.stream.principal)
@@ -155,7 +154,7 @@ class Cells:
             effects += settings_note(cell, None)
         access_point = cell.access_point
         if access_point is not None:
-            if now_us - access_point.reported_at_us <= cell.settings.parameters.safety.cell_stale_ms * 1000:
+            if not access_point.is_stale(now_us, cell.settings.parameters.safety.cell_stale_ms):
                 return effects
             cell.access_point, access_point.bssid = None, b""
         elif not cell.by_switch and cell.reported_at_us and (not cell.is_owned(now_us) or not cell.is_stale(now_us)):

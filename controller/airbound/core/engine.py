@@ -111,16 +111,16 @@ class Engine:
         if cell is not None:
             cell.owned_until_us = 0
 
-    def would_give(self, bssid: Mac, access_point: str, now_us: int) -> str:
-        """Whether the stream of an access point of that name, at another replica, may take a cell over: empty, or the
-        name of the one that reports it here.
+    def rival_access_point(self, bssid: Mac, access_point: str, now_us: int) -> str:
+        """The name of another access point that reports a cell here, so that the stream of this one at another replica
+        may not take the cell over; empty if there is none.
         """
         cell = self._registry.cells.get(bssid)
-        current = cell.access_point if cell is not None else None
-        if current is None or current.closed or current.stream.principal.name == access_point:
+        if cell is None or cell.access_point is None or cell.access_point.closed:
             return ""
-        stale_us = cell.settings.parameters.safety.cell_stale_ms * 1000 if cell is not None else 0
-        return current.stream.principal.name if now_us - current.reported_at_us <= stale_us else ""
+        name = cell.access_point.stream.principal.name
+        is_stale = cell.access_point.is_stale(now_us, cell.settings.parameters.safety.cell_stale_ms)
+        return "" if is_stale or name == access_point else name
 
     def heartbeat_ms_of(self, stream: Stream) -> int:
         """How often a terminal reports at least, by what it was sent."""

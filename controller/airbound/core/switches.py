@@ -49,10 +49,6 @@ class Switch(Reporter):
         """The datapath as text."""
         return datapath_text(self.datapath_id)
 
-    def is_stale(self, now_us: int, stale_ms: int) -> bool:
-        """Whether it is too long ago that it reported."""
-        return now_us - self.reported_at_us > stale_ms * 1000
-
 
 class Switches:
     """Takes in what switches report, and has them sent rules."""

@@ -181,7 +181,7 @@ class Owners:
         cell, now_us = message.bssid, self._runner.now_us()
         if cell not in self.ownership.cells:
             return  # its claim goes through at the next try
-        rival = self._runner.engine.would_give(cell, message.access_point, now_us)
+        rival = self._runner.engine.rival_access_point(cell, message.access_point, now_us)
         if rival:
             refused = replica_pb2.CellRefused(bssid=cell, access_point=rival)
             self._outbox.send(sender, replica_pb2.ReplicaMessage(cell_refused=refused))

@@ -378,28 +378,27 @@ class CellState:
         """Why nothing can be decided for the access point."""
         if now_us >= self.owned_until_us:
             return Reason(Code.OTHER_REPLICA, self.name)
-        stale_ms = self.settings.parameters.safety.cell_stale_ms
-        if now_us - self.reported_at_us > stale_ms * 1000:
-            return Reason(Code.CELL_STALE, self.name, limit=stale_ms / 1000)
+        if self.is_stale(now_us):
+            return Reason(Code.CELL_STALE, self.name, limit=self.settings.parameters.safety.cell_stale_ms / 1000)
         return None if self.stations.measured else Reason(Code.CELL_LEARNING, self.name)
 
     def unavailable_for(self, terminal: Terminal, now_us: int) -> Reason | None:
         """Why nothing can be decided for a terminal that is joined."""
         if now_us >= self.terminal_stale_at_us(terminal) and terminal.sends and self.is_owned(now_us):
-            stale_ms = self.settings.parameters.safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved
-            return Reason(Code.TERMINAL_STALE, limit=stale_ms / 1000)
+            return Reason(Code.TERMINAL_STALE, limit=self._terminal_stale_ms(terminal) / 1000)
         return self.unavailable(now_us)
 
     def is_stale(self, now_us: int) -> bool:
         """Whether it is too long ago that the cell was reported."""
-        return now_us - self.reported_at_us > self.settings.parameters.safety.cell_stale_ms * 1000
+        return now_us >= self.stale_at_us
 
     def terminal_stale_at_us(self, terminal: Terminal) -> int:
         """When nothing is known any more of a terminal that sent by its last report."""
-        stale_ms = self.settings.parameters.safety.terminal_stale_ms
-        if terminal.stream.moved:
-            stale_ms += RELAYED_MS
-        return terminal.reported_at_us + stale_ms * 1000 + 1
+        return terminal.reported_at_us + self._terminal_stale_ms(terminal) * 1000 + 1
+
+    def _terminal_stale_ms(self, terminal: Terminal) -> int:
+        """How long after its last report that is."""
+        return self.settings.parameters.safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved
 
     @property
     def stale_at_us(self) -> int:

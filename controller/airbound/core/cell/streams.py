@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is the same for every peer that reports on a stream, access point or terminal: the order of its reports, and
-what was refused of them.
+"""What is the same for every peer that reports on a stream, access point, terminal or switch: the order of its
+reports, how old the last one is, and what was refused of them.
 """
 
 from dataclasses import dataclass
@@ -43,3 +43,7 @@ class Reporter:
         self.monotonic_us = monotonic_us
         self.reported_at_us = now_us
         self.out_of_order_streak = 0
+
+    def is_stale(self, now_us: int, stale_ms: int) -> bool:
+        """Whether it is too long ago that it reported."""
+        return now_us - self.reported_at_us > stale_ms * 1000

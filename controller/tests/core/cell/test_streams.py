@@ -51,6 +51,13 @@ def test_a_newer_report_ends_the_streak() -> None:
     assert peer.out_of_order_streak == 0
 
 
+@pytest.mark.parametrize(("now_us", "stale"), [(50, False), (3_000_050, False), (3_000_051, True)])
+def test_a_peer_is_stale_when_more_than_the_time_has_passed_since_its_last_report(now_us: int, stale: bool) -> None:  # noqa: FBT001
+    peer = reporter()
+    peer.accept_order(1, 100, 50)
+    assert peer.is_stale(now_us, stale_ms=3_000) is stale
+
+
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), max_size=30))
 def test_neither_number_ever_falls(reports: list[tuple[int, int]]) -> None:
     peer = reporter()
