@@ -18,8 +18,7 @@ class Code(IntEnum):
     CELL_LEARNING = 3
     NO_RTT_SAMPLE = 4
     OTHER_REPLICA = 5
-    # Released: an empty set is sent. Numbers up to _RELEASED_UP_TO, all of which are taken: `Reason.releases` has to
-    # name another one.
+    # Released: an empty set is sent. Numbers up to _RELEASED_UP_TO, all of which are taken, and _RELEASED_AS_WELL.
     OBSERVE_MODE = 20
     EXEMPT = 21
     NOT_SENDING = 22
@@ -108,7 +107,7 @@ class Code(IntEnum):
     SWITCH_SURPLUS = 144
     SWITCH_STATIONS = 145
     METERED = 146
-    # Released as well: 20 to 39 are all taken.
+    # Released as well.
     KEPT_TXOP = 160
     NEIGHBOURS = 161
 
