@@ -33,7 +33,8 @@ func sendCommand() command.Command {
 		Name: "send", Summary: "on the phone: carry standard input to the server, or connections with --proxy",
 		Examples: []string{
 			"airbound-handover send --to server.example:7000 --credentials-dir /var/lib/airbound-phone < FILE",
-			"airbound-handover send --to server.example:7000 --proxy 127.0.0.1:1935 --events /run/airbound-phone/events.sock",
+			"airbound-handover send --to server.example:7000 --proxy 127.0.0.1:1935 " +
+				"--events /run/airbound-phone/events.sock",
 		},
 		Notes: "Without --events the phone switches only when a connection breaks. With --proxy each connection that " +
 			"another\nprogram opens at that address is a session of its own, in both directions.",
