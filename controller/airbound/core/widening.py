@@ -25,6 +25,8 @@ def _observe_kept_txop(cell: CellState, now_us: int) -> tuple[bool, list[Effect]
     """Have bounds end where the access point keeps its TXOP limit. A cell that is empty for a while stays as it was."""
     state = cell.access_point.edca if cell.access_point is not None else None
     kept, was, stations = cell.kept_txop, bool(cell.kept_txop.limit_us), cell.stations.by_mac.values()
+    if not was and (state is None or state.can_set):
+        return False, []  # as in most cells: each report comes here
     aggregate = any(station.latest.aggregates for station in stations) or (was and not stations)
     concerned = aggregate and cell.settings.policy.shares_air and cell_restriction(cell) is None
     moved = kept.observe(state, now_us, concerned=concerned, bounded=cell.is_bounded())
