@@ -60,7 +60,7 @@ def test_bounds_that_come_late_are_in_force_after_the_start(boot_cell: Callable[
         assert phone.series.bound_max_segs[-1] is not None
 
 
-@pytest.mark.parametrize("mode", ["reno", "vegas", "cdg", "westwood", "illinois", "nv", "bdp+bbr", "airbound"])
+@pytest.mark.parametrize("mode", ["reno", "vegas", "cdg", "westwood", "illinois", "nv", "dctcp", "bdp+bbr", "airbound"])
 def test_every_congestion_control_is_in_the_kernel(boot_cell: Callable[..., Cell], mode: str) -> None:
     run = boot_cell(mode, terminals=2, seconds=5, warmup_seconds=2).run
     assert run.total_goodput_mbps > 18
