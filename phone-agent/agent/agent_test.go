@@ -661,15 +661,45 @@ func TestArrivalsAreCounted(t *testing.T) {
 	p.agent.ArrivalReported(p.nowUS, events.Event{Source: events.Controller}, events.Merged, nil)
 	p.agent.ArrivalReported(p.nowUS, events.Event{}, events.TooMany, errors.New("garbage"))
 	p.agent.Retransmitted(arrival.Outcome{Unanswered: 3, AtOnce: 2, Messages: 5})
-	p.agent.Retransmitted(arrival.Outcome{Unanswered: 1})
+	p.agent.Retransmitted(arrival.Outcome{Unanswered: 1, Refused: 4, Unsent: 6})
 	p.pass(20 * time.Second)
 	c := p.state().Counters
 	if c.Arrivals != 1 || c.ArrivalsMerged != 1 || c.ArrivalsRefused != 1 || c.Malformed() != 1 ||
-		c.ArrivalsUnanswered != 4 || c.ArrivalsAtOnce != 2 || *p.state().LastArrival != first {
+		c.ArrivalsUnanswered != 4 || c.ArrivalsAtOnce != 2 || c.ArrivalMessages != 5 ||
+		c.ArrivalMessagesRefused != 4 || c.ArrivalsUnsent != 6 || *p.state().LastArrival != first {
 		t.Errorf("%+v", c)
 	}
 	if got := p.state().LastRefusal; got != "arrival: garbage" {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestTheSilenceAfterAnArrivalIsReported(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.agent.ArrivalReported(p.nowUS, events.Event{AtUS: p.nowUS, Source: events.NL80211}, events.New, nil)
+	for by, want := range map[string]airboundv1.Retransmission{
+		"":                airboundv1.Retransmission_RETRANSMISSION_UNSPECIFIED,
+		arrival.Requests:  airboundv1.Retransmission_RETRANSMISSION_REQUESTS,
+		arrival.Messages:  airboundv1.Retransmission_RETRANSMISSION_MESSAGES,
+		status.TimersOnly: airboundv1.Retransmission_RETRANSMISSION_TIMERS,
+	} {
+		p.agent.RetransmissionBy(p.nowUS, status.Retransmission{By: by})
+		p.connect()
+		if got := p.agent.Wake(p.nowUS).GetArrivals().GetBackEnd(); got != want || p.state().Retransmission.By != by {
+			t.Errorf("%q: %s", by, got)
+		}
+	}
+	p.agent.Answered(p.nowUS, 30*time.Millisecond)
+	p.agent.Answered(p.nowUS, 1500*time.Microsecond)
+	p.connect()
+	got := p.agent.Wake(p.nowUS).GetArrivals()
+	if got.GetAnsweredTotal() != 2 || got.GetSilenceMsTotal() != 31 || got.GetLastSilenceMs() != 1 {
+		t.Errorf("%v", got)
+	}
+	is := p.state()
+	if is.LastSilenceMS != 1 || is.Counters.ArrivalsAnswered != 2 || is.Counters.ArrivalSilenceMS != 31 {
+		t.Errorf("%+v", is)
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/events"
+	"github.com/airbound/airbound/phone-agent/status"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -42,6 +44,26 @@ func (a *Agent) ArrivalReported(nowUS int64, event events.Event, outcome events.
 func (a *Agent) Retransmitted(outcome arrival.Outcome) {
 	a.state.Counters.ArrivalsUnanswered += outcome.Unanswered
 	a.state.Counters.ArrivalsAtOnce += outcome.AtOnce
+	a.state.Counters.ArrivalMessages += outcome.Messages
+	a.state.Counters.ArrivalMessagesRefused += outcome.Refused
+	a.state.Counters.ArrivalsUnsent += outcome.Unsent
+}
+
+// RetransmissionBy takes over what makes TCP retransmit after arrivals.
+func (a *Agent) RetransmissionBy(nowUS int64, by status.Retransmission) {
+	a.state.Retransmission = by
+	a.saved.due = true
+	a.save(nowUS)
+}
+
+// Answered takes over that a connection which waited at an arrival has been answered, so long after it.
+func (a *Agent) Answered(nowUS int64, silence time.Duration) {
+	milliseconds := uint64(max(0, silence.Milliseconds()))
+	a.state.LastSilenceMS = milliseconds
+	a.state.Counters.ArrivalsAnswered++
+	a.state.Counters.ArrivalSilenceMS += milliseconds
+	a.saved.due = true
+	a.save(nowUS)
 }
 
 // arrivals is what is reported of them; nil while there was none.
@@ -57,5 +79,19 @@ func (a *Agent) arrivals(nowUS int64) *airboundv1.Arrivals {
 		WaitingConnectionsTotal: counters.ArrivalsUnanswered, RetransmissionsTotal: counters.ArrivalsAtOnce,
 		LastSource: airboundv1.ArrivalSource(source), //nolint:gosec // one of few
 		LastAgeMs:  uint64(ageUS) / 1000,
+		BackEnd:    retransmissionOf(a.state.Retransmission.By), AnsweredTotal: counters.ArrivalsAnswered,
+		SilenceMsTotal: counters.ArrivalSilenceMS, LastSilenceMs: a.state.LastSilenceMS,
 	}
+}
+
+func retransmissionOf(by string) airboundv1.Retransmission {
+	switch by {
+	case arrival.Requests:
+		return airboundv1.Retransmission_RETRANSMISSION_REQUESTS
+	case arrival.Messages:
+		return airboundv1.Retransmission_RETRANSMISSION_MESSAGES
+	case status.TimersOnly:
+		return airboundv1.Retransmission_RETRANSMISSION_TIMERS
+	}
+	return airboundv1.Retransmission_RETRANSMISSION_UNSPECIFIED
 }

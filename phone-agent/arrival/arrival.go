@@ -33,9 +33,19 @@ type BackEnd interface {
 	// Outage is how long ago the path may have been lost, or 0 if that is not known: a kernel that can takes losses
 	// since then for no congestion. After an error, Outcome is what happened until then.
 	Retransmit(outage time.Duration) (Outcome, error)
+	// Name is Requests or Messages.
+	Name() string
 	// Close ends what the back end has opened.
 	Close() error
 }
+
+// The names of back ends.
+const (
+	// Requests is the patched kernel's file.
+	Requests = "requests"
+	// Messages are ICMP messages of this machine to itself.
+	Messages = "messages"
+)
 
 // Connection is one whose retransmission timer has expired since the last acknowledgement.
 type Connection struct {
@@ -62,8 +72,9 @@ var ErrAddressGone = errors.New("the phone no longer has this address")
 type Outcome struct {
 	// Unanswered is how many connections waited for their timers, AtOnce how many of them have sent.
 	Unanswered, AtOnce uint64
-	// Messages is how many messages were sent; the patched kernel needs none.
-	Messages uint64
+	// Messages is how many messages were sent; the patched kernel needs none. Refused is how many the kernel refused to
+	// send, Unsent how many connections were left to their timers because there were too many.
+	Messages, Refused, Unsent uint64
 }
 
 // stepsMax is more than the doublings between the shortest timeout of the kernel, 0.2 s, and the longest, 120 s.
@@ -71,21 +82,28 @@ const stepsMax = 12
 
 type ends struct{ local, remote netip.AddrPort }
 
-// Retransmit makes every connection that waits for its retransmission timer retransmit: each once, at the most.
+// Retransmit makes every connection that waits for its retransmission timer retransmit: each once, at the most. It
+// sends at most messagesMax messages.
 //
 // A connection whose last attempt was less than the undoubled timeout ago still waits for what is left of that.
 // Errors: the connections could not be listed, and Outcome is what happened until then; or messages could not be sent,
 // which the other connections do not notice: the first such error, and how many there were.
-func Retransmit(kernel Kernel) (Outcome, error) {
+func Retransmit(kernel Kernel, messagesMax uint64) (Outcome, error) {
 	waiting, err := kernel.Unanswered()
 	if err != nil {
 		return Outcome{}, fmt.Errorf("list the connections that wait: %w", err)
 	}
 	outcome := Outcome{Unanswered: uint64(len(waiting))}
-	var unsent failures
+	var refused failures
 	for range stepsMax {
-		waiting = unsent.without(doubled(waiting), kernel.Revert)
+		waiting = doubled(waiting)
+		if left := messagesMax - outcome.Messages - outcome.Refused; uint64(len(waiting)) > left {
+			outcome.Unsent += uint64(len(waiting)) - left
+			waiting = waiting[:left]
+		}
+		waiting = refused.without(waiting, kernel.Revert)
 		outcome.Messages += uint64(len(waiting))
+		outcome.Refused = refused.count
 		if len(waiting) == 0 {
 			break
 		}
@@ -97,13 +115,13 @@ func Retransmit(kernel Kernel) (Outcome, error) {
 		waiting, sent = still(waiting, after)
 		outcome.AtOnce += sent
 	}
-	return outcome, unsent.err()
+	return outcome, refused.err()
 }
 
 // failures are messages that could not be sent.
 type failures struct {
 	first error
-	count int
+	count uint64
 }
 
 // without sends a message for each connection and returns those for which that was possible.

@@ -27,6 +27,9 @@ func OpenStock() (*Stock, error) { return nil, errBigEndian }
 // Retransmit implements BackEnd.
 func (*Stock) Retransmit(time.Duration) (Outcome, error) { return Outcome{}, errBigEndian }
 
+// Name implements BackEnd.
+func (*Stock) Name() string { return Messages }
+
 // Unanswered implements Kernel.
 func (*Stock) Unanswered() ([]Connection, error) { return nil, errBigEndian }
 

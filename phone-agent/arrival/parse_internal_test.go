@@ -4,10 +4,16 @@ package arrival
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
+	"math"
 	"net/netip"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/icmp"
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
 )
 
 // record is one of the program's on a little-endian processor.
@@ -78,6 +84,60 @@ func TestMessages(t *testing.T) {
 	if got := message(list[1]); !bytes.Equal(got, ipv6) {
 		t.Errorf("% x\nnot\n% x", got, ipv6)
 	}
+}
+
+// FuzzMessage: another implementation of the formats reads what the message quotes.
+func FuzzMessage(f *testing.F) {
+	f.Add(octets(f, "0a00000b"), octets(f, "0a000401"), uint16(40000), uint16(5001), uint32(0x12345678))
+	f.Add(octets(f, "fd000000000000000000000000000011"), octets(f, "fd000004000000000000000000000001"),
+		uint16(0), uint16(math.MaxUint16), uint32(math.MaxUint32))
+	f.Fuzz(func(t *testing.T, local, remote []byte, localPort, remotePort uint16, una uint32) {
+		from, isAddress := netip.AddrFromSlice(local)
+		to, isOther := netip.AddrFromSlice(remote)
+		if from, to = from.Unmap(), to.Unmap(); !isAddress || !isOther || from.Is4() != to.Is4() {
+			t.Skip()
+		}
+		text := message(Connection{
+			Local: netip.AddrPortFrom(from, localPort), Remote: netip.AddrPortFrom(to, remotePort), Una: una,
+		})
+		protocol, kind := 58, icmp.Type(ipv6.ICMPTypeDestinationUnreachable)
+		if from.Is4() {
+			protocol, kind = 1, ipv4.ICMPTypeDestinationUnreachable
+			if sum := checksum(text); sum != 0 {
+				t.Errorf("the checksum leaves %#x", sum)
+			}
+		}
+		read, err := icmp.ParseMessage(protocol, text)
+		if err != nil || read.Type != kind {
+			t.Fatalf("%+v, %v", read, err)
+		}
+		body, isUnreachable := read.Body.(*icmp.DstUnreach)
+		if !isUnreachable {
+			t.Fatalf("%T", read.Body)
+		}
+		quoted := body.Data
+		if from.Is4() {
+			header, err := icmp.ParseIPv4Header(quoted)
+			if err != nil || header.Protocol != tcpNumber || header.TotalLen != len(quoted) || read.Code != 1 ||
+				!header.Src.Equal(from.AsSlice()) || !header.Dst.Equal(to.AsSlice()) {
+				t.Errorf("%v, %v", header, err)
+			}
+			quoted = quoted[header.Len:]
+		} else {
+			header, err := ipv6.ParseHeader(quoted)
+			if err != nil || header.NextHeader != tcpNumber || read.Code != 0 ||
+				header.PayloadLen != len(quoted)-ipv6.HeaderLen ||
+				!header.Src.Equal(from.AsSlice()) || !header.Dst.Equal(to.AsSlice()) {
+				t.Errorf("%v, %v", header, err)
+			}
+			quoted = quoted[ipv6.HeaderLen:]
+		}
+		want := binary.BigEndian.AppendUint16(nil, localPort)
+		want = binary.BigEndian.AppendUint16(want, remotePort)
+		if want = binary.BigEndian.AppendUint32(want, una); !bytes.Equal(quoted, want) {
+			t.Errorf("% x, not % x", quoted, want)
+		}
+	})
 }
 
 func FuzzParse(f *testing.F) {

@@ -21,6 +21,7 @@ type Stock struct {
 	iterator *link.Iter
 	// Raw sockets; -1 where the kernel has none.
 	ipv4, ipv6 int
+	budget     Budget
 }
 
 var (
@@ -61,7 +62,14 @@ func OpenStock() (*Stock, error) {
 }
 
 // Retransmit implements BackEnd. The window stays as the losses have left it.
-func (s *Stock) Retransmit(time.Duration) (Outcome, error) { return Retransmit(s) }
+func (s *Stock) Retransmit(time.Duration) (Outcome, error) {
+	outcome, err := Retransmit(s, s.budget.Left(time.Now()))
+	s.budget.Spend(outcome.Messages + outcome.Refused)
+	return outcome, err
+}
+
+// Name implements BackEnd.
+func (*Stock) Name() string { return Messages }
 
 // Unanswered implements Kernel.
 func (s *Stock) Unanswered() ([]Connection, error) {

@@ -200,7 +200,7 @@ func TestTheKernelSendsAtOnce(t *testing.T) {
 		c.connect(unix.AF_INET6, &unix.SockaddrInet6{Port: 5001, Addr: ipv4.As16()}), // mapped
 	}
 	c.eventually(kernel, "nothing waits", nothing)
-	if outcome, err := arrival.Retransmit(kernel); err != nil || outcome != (arrival.Outcome{}) {
+	if outcome, err := kernel.Retransmit(0); err != nil || outcome != (arrival.Outcome{}) {
 		t.Errorf("before the outage: %+v, %v", outcome, err)
 	}
 	c.path(anothers)
@@ -216,7 +216,7 @@ func TestTheKernelSendsAtOnce(t *testing.T) {
 	for deadline := time.Now().Add(timeout); sent < uint64(len(sockets)) && time.Now().Before(deadline); {
 		time.Sleep(time.Second)
 		before := c.unanswered(kernel)
-		outcome, err := arrival.Retransmit(kernel)
+		outcome, err := kernel.Retransmit(0)
 		if err != nil || outcome.Unanswered != uint64(len(sockets)) {
 			t.Fatalf("in the outage: %+v, %v", outcome, err)
 		}
@@ -229,7 +229,7 @@ func TestTheKernelSendsAtOnce(t *testing.T) {
 		t.Errorf("%d of %d sent in the outage", sent, len(sockets))
 	}
 	c.path(own)
-	if outcome, err := arrival.Retransmit(kernel); err != nil || outcome.Unanswered != uint64(len(sockets)) {
+	if outcome, err := kernel.Retransmit(0); err != nil || outcome.Unanswered != uint64(len(sockets)) {
 		t.Errorf("after it: %+v, %v", outcome, err)
 	}
 	c.eventually(kernel, "all is acknowledged", nothing)
@@ -249,6 +249,55 @@ func TestAMessageNeverLeavesThePhone(t *testing.T) {
 		if !errors.Is(err, arrival.ErrAddressGone) {
 			t.Errorf("%s: %v", address, err)
 		}
+	}
+}
+
+// A message about data that was acknowledged long ago, or is not sent yet, or about a connection that is not there,
+// takes no step back: its sender does not know the connection.
+func TestAMessageAboutOtherDataChangesNothing(t *testing.T) {
+	c := newCell(t)
+	kernel, err := arrival.OpenStock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = kernel.Close() })
+	for _, address := range []string{serverIP, serverIP6} {
+		ip := netip.MustParseAddr(address)
+		domain, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: 5001, Addr: ip.As16()})
+		if ip.Is4() {
+			domain, to = unix.AF_INET, &unix.SockaddrInet4{Port: 5001, Addr: ip.As4()}
+		}
+		socket := c.connect(domain, to)
+		c.eventually(kernel, "nothing waits", nothing)
+		c.path(anothers)
+		c.write(socket)
+		c.eventually(kernel, "the timeout is doubled", func(found []arrival.Connection) bool {
+			return len(found) == 1 && least(found) >= untilDoubled
+		})
+		// Each time that the timer expires adds one to both numbers, however late this is.
+		is := c.unanswered(kernel)[0]
+		for _, wrong := range []arrival.Connection{
+			{Local: is.Local, Remote: is.Remote, Una: is.Una - 1},
+			{Local: is.Local, Remote: is.Remote, Una: is.Una + 1},
+			{Local: is.Local, Remote: is.Remote, Una: is.Una + 1<<31},
+			{Local: netip.AddrPortFrom(is.Local.Addr(), is.Local.Port()^1), Remote: is.Remote, Una: is.Una},
+			{Local: is.Local, Remote: netip.AddrPortFrom(is.Remote.Addr(), 1), Una: is.Una},
+		} {
+			if err := kernel.Revert(wrong); err != nil {
+				t.Fatal(err)
+			}
+			if now := c.unanswered(kernel); len(now) != 1 || now[0].Backoff != now[0].Retransmits {
+				t.Errorf("%+v made %+v of %+v", wrong, now, is)
+			}
+		}
+		if err := kernel.Revert(is); err != nil {
+			t.Fatal(err)
+		}
+		if now := c.unanswered(kernel); len(now) != 1 || now[0].Backoff >= now[0].Retransmits {
+			t.Errorf("the right message made %+v of %+v", now, is)
+		}
+		c.path(own)
+		c.eventually(kernel, "all is acknowledged", nothing)
 	}
 }
 
@@ -276,7 +325,7 @@ func TestSilenceAfterOutages(t *testing.T) {
 			c.path(own)
 			back := time.Now()
 			if retransmit {
-				if _, err := arrival.Retransmit(kernel); err != nil {
+				if _, err := kernel.Retransmit(0); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -49,7 +49,12 @@ type State struct {
 	RestoreError string `json:"restore_error,omitempty"`
 	// The last time that the phone arrived somewhere; nil if it did not since the agent started.
 	LastArrival *events.Event `json:"last_arrival,omitempty"`
-	Counters    Counters      `json:"counters"`
+	// How TCP is made to retransmit after an arrival; empty until the phone's link changes for the first time.
+	Retransmission Retransmission `json:"retransmission"`
+	// The silence after the last arrival that was followed by one: until the first answer to a connection that waited.
+	// 0 if there was none yet.
+	LastSilenceMS uint64   `json:"last_silence_ms,omitempty"`
+	Counters      Counters `json:"counters"`
 	// The last input that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
 }
@@ -64,6 +69,17 @@ const (
 type Starts struct {
 	By string `json:"by"`
 	// Why not by trace events.
+	Why string `json:"why,omitempty"`
+}
+
+// TimersOnly is Retransmission.By where the agent has no way, or may not use it.
+const TimersOnly = "timers"
+
+// Retransmission is how TCP is made to retransmit after an arrival.
+type Retransmission struct {
+	// The name of an arrival.BackEnd, or TimersOnly.
+	By string `json:"by,omitempty"`
+	// Why TCP is left to its timers.
 	Why string `json:"why,omitempty"`
 }
 
@@ -90,6 +106,14 @@ type Counters struct {
 	// How many connections waited for their retransmission timers then, and how many of them sent at once.
 	ArrivalsUnanswered uint64 `json:"arrivals_unanswered_total"`
 	ArrivalsAtOnce     uint64 `json:"arrivals_at_once_total"`
+	// How many messages that took, how many the kernel refused to send, and how many connections were left to their
+	// timers since there were too many.
+	ArrivalMessages        uint64 `json:"arrival_messages_total"`
+	ArrivalMessagesRefused uint64 `json:"arrival_messages_refused_total"`
+	ArrivalsUnsent         uint64 `json:"arrivals_unsent_total"`
+	// How many arrivals were followed by an answer to a connection that waited, and how long that took altogether.
+	ArrivalsAnswered uint64 `json:"arrivals_answered_total"`
+	ArrivalSilenceMS uint64 `json:"arrival_silence_ms_total"`
 }
 
 // Malformed is the wire's malformed_inputs_total.

@@ -12,6 +12,7 @@ import (
 	"github.com/airbound/airbound/internal/identity"
 	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/bounds"
 )
 
@@ -121,11 +122,22 @@ func (s *State) describe(line printer) {
 
 func (s *State) describeArrivals(line printer) {
 	c := s.Counters
+	if s.Retransmission.By != "" {
+		line("retransmits", "%s", s.Retransmission)
+	}
 	if c.Arrivals+c.ArrivalsRefused == 0 {
 		return
 	}
 	line("arrivals", "%d; of %s that waited for TCP's timers, %d retransmitted at once",
 		c.Arrivals, counted(c.ArrivalsUnanswered, "connection"), c.ArrivalsAtOnce)
+	if c.ArrivalsAnswered > 0 {
+		line("", "silence until the first answer: %d ms the last time, %d ms on average of %d",
+			s.LastSilenceMS, c.ArrivalSilenceMS/c.ArrivalsAnswered, c.ArrivalsAnswered)
+	}
+	if c.ArrivalMessages+c.ArrivalMessagesRefused+c.ArrivalsUnsent > 0 {
+		line("", "%s sent, %d refused by the kernel; %s too many, left to TCP's timers",
+			counted(c.ArrivalMessages, "message"), c.ArrivalMessagesRefused, counted(c.ArrivalsUnsent, "connection"))
+	}
 	if last := s.LastArrival; last != nil {
 		where := last.Place
 		if last.Interface != "" {
@@ -144,6 +156,17 @@ func (s Starts) String() string {
 		return "seen at once, by the kernel's trace events"
 	}
 	return "seen by sampling: " + s.Why
+}
+
+// String names what makes TCP retransmit after an arrival.
+func (r Retransmission) String() string {
+	switch r.By {
+	case arrival.Requests:
+		return "after an arrival, by requests to the patched kernel"
+	case arrival.Messages:
+		return "after an arrival, by messages of the phone to itself (RFC 6069)"
+	}
+	return "by TCP's own timers alone: " + r.Why
 }
 
 func (v View) describeLive(line printer) {

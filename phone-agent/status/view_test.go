@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/bounds"
 	"github.com/airbound/airbound/phone-agent/events"
 	"github.com/airbound/airbound/phone-agent/status"
@@ -19,6 +20,9 @@ func TestTextOfARunningAgent(t *testing.T) {
 	state := running()
 	state.Counters.Arrivals, state.Counters.ArrivalsUnanswered, state.Counters.ArrivalsAtOnce = 2, 3, 1
 	state.Counters.ArrivalsMerged, state.Counters.ArrivalsRefused = 1, 4
+	state.Retransmission.By, state.LastSilenceMS = arrival.Messages, 30
+	state.Counters.ArrivalsAnswered, state.Counters.ArrivalSilenceMS = 2, 120
+	state.Counters.ArrivalMessages, state.Counters.ArrivalMessagesRefused, state.Counters.ArrivalsUnsent = 9, 1, 2
 	state.LastArrival = &events.Event{
 		Source: events.NL80211, Kind: events.Association, Interface: "wlan1", Place: "02:00:00:00:00:01",
 	}
@@ -37,7 +41,10 @@ inputs       active senders 5, capacity 20.1 Mb/s
 refused      1 monitor line, 2 commands
              last: command: set_bounds: generation is 0
 since start  3 sets applied, 0 failed; 4 leases ended; 0 renewals ignored; 0 external changes
+retransmits  after an arrival, by messages of the phone to itself (RFC 6069)
 arrivals     2; of 3 connections that waited for TCP's timers, 1 retransmitted at once
+             silence until the first answer: 30 ms the last time, 60 ms on average of 2
+             9 messages sent, 1 refused by the kernel; 2 connections too many, left to TCP's timers
              last: association wlan1 02:00:00:00:00:01, reported by nl80211
              1 report more of the same arrivals, 4 refused
 lease        at least 5.5 s left
@@ -46,6 +53,18 @@ kernel       all: 2 to 90 segments; lowered a window 591 times, raised one once
 `
 	if got := status.NewView(true, state, live, nil, 102*secondUS+secondUS/2).Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestWhatMakesTCPRetransmit(t *testing.T) {
+	t.Parallel()
+	for text, is := range map[string]status.Retransmission{
+		"after an arrival, by requests to the patched kernel": {By: arrival.Requests},
+		"by TCP's own timers alone: no raw sockets":           {By: status.TimersOnly, Why: "no raw sockets"},
+	} {
+		if got := is.String(); got != text {
+			t.Errorf("%q, not %q", got, text)
+		}
 	}
 }
 

@@ -56,6 +56,9 @@ ARRIVAL_COUNTERS = (
     "waiting_connections_total",
     "retransmissions_total",
     "last_age_ms",
+    "answered_total",
+    "silence_ms_total",
+    "last_silence_ms",
 )
 NAME_MAX_CHARACTERS = 32
 VERSION_MAX_CHARACTERS = 64

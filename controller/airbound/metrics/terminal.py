@@ -23,10 +23,16 @@ from airbound.v1 import terminal_pb2
 
 _TERMINAL = ("terminal",)
 EVENTS = ("local_congestion", "duplicate_ack", "sack", "fast_retransmit", "timeout", "undo")
-_PLAIN, _INFO, _NO_BOUNDS, _EVENT = range(4)  # sets of labels; one for each event from the last on
+_PLAIN, _INFO, _NO_BOUNDS, _RETRANSMISSION, _EVENT = range(5)  # sets of labels; one for each event from the last on
 _NO_EVENTS = (0,) * len(EVENTS)
-_NO_ARRIVALS = (0, 0, 0)
+_NO_ARRIVALS = (0, 0, 0, 0, 0)
 """Of a terminal that has not arrived anywhere since its agent started: what it counts then, counts from here."""
+_RETRANSMISSIONS = {
+    terminal_pb2.RETRANSMISSION_TIMERS: "timers",
+    terminal_pb2.RETRANSMISSION_REQUESTS: "requests",
+    terminal_pb2.RETRANSMISSION_MESSAGES: "messages",
+}
+"""Back ends; one of a later version is none."""
 _new = tuple.__new__  # a named tuple without a call of Python code
 _MAXIMUM = attrgetter("max_segs")
 
@@ -48,7 +54,10 @@ class Reported(NamedTuple):
     queued_bytes: int
     worst: Rtt | None
     counts: list[tuple[tuple[Mac, Address], tuple[int, ...]]]  # by destination: delivered bytes, events
-    arrivals: list[tuple[Mac, tuple[int, ...]]]  # arrivals, connections that waited then, those that sent at once
+    arrivals: list[tuple[Mac, tuple[int, ...]]]  # arrivals, connections that waited then, those that sent at once,
+    # arrivals with an answer, milliseconds until their first ones
+    retransmission: str  # the back end; empty while it is not known
+    last_silence_s: float | None
 
 
 Stream = tuple[TerminalSample, Reported]
@@ -196,6 +205,36 @@ COLUMNS = (
     ),
     Column(
         Family(
+            "airbound_terminal_arrival_answers_total", "counter",
+            "Arrivals after which a connection that had waited was answered.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[3],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_arrival_silence_seconds_total", "counter",
+            "Time from these arrivals until the first answer, added up.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[4] / 1e3,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_arrival_last_silence_seconds", "gauge",
+            "The last of these times; absent if there was none.", _TERMINAL,
+        ),
+        lambda shown: shown.reported.last_silence_s,
+    ),
+    Column(
+        Family(
+            "airbound_terminal_retransmission_info", "info",
+            "What makes its TCP retransmit after an arrival: requests to a patched kernel, messages to itself, or"
+            " timers alone; absent until it has arrived somewhere.", (*_TERMINAL, "by"),
+        ),
+        lambda shown: 1 if shown.reported.retransmission else None,
+        _RETRANSMISSION,
+    ),
+    Column(
+        Family(
             "airbound_terminal_refusals_total", "counter",
             "Reports of the terminal, and entries of reports, that were refused.", _TERMINAL,
         ),
@@ -268,7 +307,7 @@ class TerminalTables:
             bound and bound.min_segs,
             bound and bound.max_segs,
         )
-        self.table.add(_labels(series, name, sample), shown_now)
+        self.table.add(_labels(series, name, sample, reported.retransmission), shown_now)
         decided = [(one.stream.number, one.decided) for one, _ in streams]
         for labels, count in series.decided.update({"terminal": name}, decided):
             self.decisions.add((labels,), (count,))
@@ -303,11 +342,33 @@ def reported_by(sample: TerminalSample) -> Reported:
             if min_rtt_us and (worst is None or ratio > worst[0]):
                 worst = _new(Rtt, (max(1.0, ratio), srtt_us / 1e6, min_rtt_us / 1e6))
     arrivals = [(mac, _arrivals(report.arrivals) if report.HasField("arrivals") else _NO_ARRIVALS)]
-    return _new(Reported, (cwnd_segs, connections, connections_sending, queued_bytes, worst, counts, arrivals))
+    seen = report.arrivals
+    retransmission = _RETRANSMISSIONS.get(seen.back_end, "")
+    silence_s = seen.last_silence_ms / 1e3 if seen.answered_total and seen.last_silence_ms <= COUNTER_MAX else None
+    return _new(
+        Reported,
+        (
+            cwnd_segs,
+            connections,
+            connections_sending,
+            queued_bytes,
+            worst,
+            counts,
+            arrivals,
+            retransmission,
+            silence_s,
+        ),
+    )
 
 
 def _arrivals(arrivals: terminal_pb2.Arrivals) -> tuple[int, ...]:
-    counts = arrivals.arrivals_total, arrivals.waiting_connections_total, arrivals.retransmissions_total
+    counts = (
+        arrivals.arrivals_total,
+        arrivals.waiting_connections_total,
+        arrivals.retransmissions_total,
+        arrivals.answered_total,
+        arrivals.silence_ms_total,
+    )
     return counts if max(counts) <= COUNTER_MAX else _NO_ARRIVALS
 
 
@@ -334,6 +395,7 @@ def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
     counting = [one for one in streams if one[0].live] or streams
     sample = max((sample for sample, _ in counting), key=attrgetter("reported_at_us"))
     reports = [reported for _, reported in counting]
+    newest = next(reported for one, reported in counting if one is sample)
     worst = max((reported.worst for reported in reports if reported.worst), default=None)
     arrivals = dict[Mac, tuple[int, ...]]()
     for mac, counts in (entry for reported in reports for entry in reported.arrivals):
@@ -346,12 +408,15 @@ def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
         worst,
         [entry for reported in reports for entry in reported.counts],
         [*arrivals.items()],
+        newest.retransmission,
+        newest.last_silence_s,
     )
 
 
-def _labels(series: TerminalSeries, label: str, sample: TerminalSample) -> tuple[str, ...]:
+def _labels(series: TerminalSeries, label: str, sample: TerminalSample, retransmission: str) -> tuple[str, ...]:
     """The sets of labels; made again only if something changed."""
-    described = (sample.bssid, sample.back_end, sample.agent_version, sample.no_bounds and sample.no_bounds.code)
+    why = sample.no_bounds and sample.no_bounds.code
+    described = (sample.bssid, sample.back_end, sample.agent_version, why, retransmission)
     if described != series.described:
         terminal = {"terminal": label}
         info = {
@@ -360,6 +425,7 @@ def _labels(series: TerminalSeries, label: str, sample: TerminalSample) -> tuple
             "agent_version": printable(sample.agent_version),
         }
         reason = {"reason": sample.no_bounds.code.name.lower() if sample.no_bounds else ""}
-        sets: list[dict[str, str]] = [{}, info, reason, *({"event": event} for event in EVENTS)]
+        by = {"by": retransmission}
+        sets: list[dict[str, str]] = [{}, info, reason, by, *({"event": event} for event in EVENTS)]
         series.described, series.labels = described, tuple(f"{label_set(terminal | more)} " for more in sets)
     return series.labels

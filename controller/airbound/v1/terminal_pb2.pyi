@@ -8,6 +8,13 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class Retransmission(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RETRANSMISSION_UNSPECIFIED: _ClassVar[Retransmission]
+    RETRANSMISSION_TIMERS: _ClassVar[Retransmission]
+    RETRANSMISSION_REQUESTS: _ClassVar[Retransmission]
+    RETRANSMISSION_MESSAGES: _ClassVar[Retransmission]
+
 class ArrivalSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ARRIVAL_SOURCE_UNSPECIFIED: _ClassVar[ArrivalSource]
@@ -27,6 +34,10 @@ class TerminalReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED: _ClassVar[TerminalReportTrigger]
+RETRANSMISSION_UNSPECIFIED: Retransmission
+RETRANSMISSION_TIMERS: Retransmission
+RETRANSMISSION_REQUESTS: Retransmission
+RETRANSMISSION_MESSAGES: Retransmission
 ARRIVAL_SOURCE_UNSPECIFIED: ArrivalSource
 ARRIVAL_SOURCE_NL80211: ArrivalSource
 ARRIVAL_SOURCE_RTNETLINK: ArrivalSource
@@ -77,20 +88,28 @@ class TerminalReport(_message.Message):
     def __init__(self, mac: _Optional[bytes] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., bounds_generation: _Optional[int] = ..., trigger: _Optional[_Union[TerminalReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., arrivals: _Optional[_Union[Arrivals, _Mapping]] = ...) -> None: ...
 
 class Arrivals(_message.Message):
-    __slots__ = ("arrivals_total", "merged_reports_total", "waiting_connections_total", "retransmissions_total", "last_source", "last_age_ms")
+    __slots__ = ("arrivals_total", "merged_reports_total", "waiting_connections_total", "retransmissions_total", "last_source", "last_age_ms", "back_end", "answered_total", "silence_ms_total", "last_silence_ms")
     ARRIVALS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     MERGED_REPORTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     WAITING_CONNECTIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     RETRANSMISSIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     LAST_SOURCE_FIELD_NUMBER: _ClassVar[int]
     LAST_AGE_MS_FIELD_NUMBER: _ClassVar[int]
+    BACK_END_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    SILENCE_MS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    LAST_SILENCE_MS_FIELD_NUMBER: _ClassVar[int]
     arrivals_total: int
     merged_reports_total: int
     waiting_connections_total: int
     retransmissions_total: int
     last_source: ArrivalSource
     last_age_ms: int
-    def __init__(self, arrivals_total: _Optional[int] = ..., merged_reports_total: _Optional[int] = ..., waiting_connections_total: _Optional[int] = ..., retransmissions_total: _Optional[int] = ..., last_source: _Optional[_Union[ArrivalSource, str]] = ..., last_age_ms: _Optional[int] = ...) -> None: ...
+    back_end: Retransmission
+    answered_total: int
+    silence_ms_total: int
+    last_silence_ms: int
+    def __init__(self, arrivals_total: _Optional[int] = ..., merged_reports_total: _Optional[int] = ..., waiting_connections_total: _Optional[int] = ..., retransmissions_total: _Optional[int] = ..., last_source: _Optional[_Union[ArrivalSource, str]] = ..., last_age_ms: _Optional[int] = ..., back_end: _Optional[_Union[Retransmission, str]] = ..., answered_total: _Optional[int] = ..., silence_ms_total: _Optional[int] = ..., last_silence_ms: _Optional[int] = ...) -> None: ...
 
 class Agent(_message.Message):
     __slots__ = ("version", "back_end", "takes_arrivals")

@@ -253,6 +253,10 @@ def test_every_field_of_a_terminals_report() -> None:
             retransmissions_total=9,
             last_source=terminal_pb2.ARRIVAL_SOURCE_FILE,
             last_age_ms=10,
+            back_end=terminal_pb2.RETRANSMISSION_REQUESTS,
+            answered_total=11,
+            silence_ms_total=12,
+            last_silence_ms=13,
         ),
     )
     assert unset(message) == []

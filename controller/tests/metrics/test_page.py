@@ -94,6 +94,9 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     population, hooks = scraped.population, scraped.hooks
     population.cells[0].phones.append(population.phone(1000))
     population.cells[0].windows = {"can_set": True}
+    population.cells[0].phones[1].arrivals = terminal_pb2.Arrivals(
+        arrivals_total=1, answered_total=1, last_silence_ms=9, back_end=terminal_pb2.RETRANSMISSION_REQUESTS
+    )
     population.seconds(3)
     population.cells[0].phones[0].destinations = []  # sends no more
     population.seconds(10)
@@ -395,6 +398,35 @@ def test_arrivals_of_a_terminal_are_counted_from_the_first_one() -> None:
     assert counted(None) == [3, 3, 2]  # the agent was started again
     assert counted(arrived(1, 1, 1)) == [4, 4, 3]
     assert counted(arrived(2**64 - 1, 1, 1)) == [4, 4, 3]
+
+
+def test_the_silence_after_arrivals_of_a_terminal() -> None:
+    scraped = Scraped(Population(1, 1))
+    population = scraped.population
+    (phone,) = population.cells[0].phones
+
+    def shown(arrivals: terminal_pb2.Arrivals | None) -> tuple[list[float], list[float], set[str]]:
+        phone.arrivals = arrivals
+        population.seconds(1)
+        samples = scraped.samples()
+        names = ("answers_total", "silence_seconds_total")
+        last = "airbound_terminal_arrival_last_silence_seconds"
+        return (
+            [samples.value(f"airbound_terminal_arrival_{name}", terminal="phone0") for name in names],
+            [samples.value(last, terminal="phone0")] if samples.labels(last) else [],
+            {labels["by"] for labels in samples.labels("airbound_terminal_retransmission_info")},
+        )
+
+    assert shown(None) == ([0, 0], [], set())
+    arrivals = terminal_pb2.Arrivals(arrivals_total=1)
+    for number, by in enumerate(("timers", "requests", "messages"), terminal_pb2.RETRANSMISSION_TIMERS):
+        arrivals.back_end = terminal_pb2.Retransmission.ValueType(number)
+        assert shown(arrivals) == ([0, 0], [], {by})
+    arrivals.answered_total, arrivals.silence_ms_total, arrivals.last_silence_ms = 3, 1500, 20
+    assert shown(arrivals) == ([3, 1.5], [0.02], {"messages"})
+    arrivals.back_end = terminal_pb2.Retransmission.ValueType(77)  # of a later version
+    arrivals.last_silence_ms = 2**64 - 1
+    assert shown(arrivals) == ([3, 1.5], [], set())
 
 
 def test_absurd_counters_of_a_peer_count_as_0() -> None:

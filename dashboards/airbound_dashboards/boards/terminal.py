@@ -84,6 +84,10 @@ def _tcp(made: Dashboard) -> Dashboard:
                   " for a retransmission timer then, and how many of them its agent made retransmit.", q.ARRIVALS,
                   unit=COUNT, bars=True)
         )
+        .with_panel(
+            lines("Silence after an arrival", "Until one of the connections that waited was answered.", q.SILENCE,
+                  unit=SECONDS)
+        )
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ STEP_S = 0.5
 IP_BYTES, LINK_BYTES, ACK_IP_BYTES = SEGMENT_BYTES + 52, 34, 52
 PHY_KBPS = 72_200
 BUSY_OF_USED = 0.92
+BETWEEN_ARRIVALS_S, SILENCE_MS = 5.0, 30
 SERVER = bytes([10, 0, 4, 1])
 
 
@@ -87,7 +88,10 @@ class Cell:
             await access_point.report(self._report(access_point))
             for phone in self.phones:
                 if phone.agent is not None:
-                    await phone.agent.report(_destination(phone.sender), monotonic_us=int(self.now_s * 1e6))
+                    now_us = int(self.now_s * 1e6)
+                    await phone.agent.report(
+                        _destination(phone.sender), monotonic_us=now_us, arrivals=_arrivals(self.now_s)
+                    )
 
     def _step(self, seconds: float) -> None:
         self.now_s += seconds
@@ -145,6 +149,24 @@ def _station(phone: Phone, now_s: float) -> access_point_pb2.Station:
         tx_airtime_us=int(phone.airtime_us * 0.1),
         airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
         connected_time_ms=int(now_s * 1000),
+    )
+
+
+def _arrivals(now_s: float) -> terminal_pb2.Arrivals | None:
+    """A phone arrives again and again, at the access point that it was at."""
+    times = int(now_s / BETWEEN_ARRIVALS_S)
+    if not times:
+        return None
+    return terminal_pb2.Arrivals(
+        arrivals_total=times,
+        waiting_connections_total=times,
+        retransmissions_total=times,
+        last_source=terminal_pb2.ARRIVAL_SOURCE_NL80211,
+        last_age_ms=int(1e3 * (now_s % BETWEEN_ARRIVALS_S)),
+        back_end=terminal_pb2.RETRANSMISSION_REQUESTS,
+        answered_total=times,
+        silence_ms_total=times * SILENCE_MS,
+        last_silence_ms=SILENCE_MS,
     )
 
 

@@ -52,6 +52,14 @@ ARRIVALS = (
         "retransmitted at once",
     ),
 )
+SILENCE = (
+    Query(_gauge("airbound_terminal_arrival_last_silence_seconds"), "after the last arrival"),
+    Query(
+        f"sum by (terminal) (increase(airbound_terminal_arrival_silence_seconds_total{_OF}[$__rate_interval]))"
+        f" / sum by (terminal) (increase(airbound_terminal_arrival_answers_total{_OF}[$__rate_interval]))",
+        "mean of those in this interval",
+    ),
+)
 DECISIONS = Query(
     f"sum by (action, reason) (increase(airbound_terminal_decisions_total{_OF}[$__rate_interval])) > 0",
     "{{action}}: {{reason}}",

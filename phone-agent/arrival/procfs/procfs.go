@@ -116,5 +116,8 @@ func removeSent(waiting, after map[ends]timer) (sent uint64) {
 	return sent
 }
 
+// Name implements arrival.BackEnd.
+func (*BackEnd) Name() string { return arrival.Requests }
+
 // Close implements arrival.BackEnd: nothing stays open.
 func (*BackEnd) Close() error { return nil }

@@ -143,7 +143,7 @@ func TestTablesThatCannotBeRead(t *testing.T) {
 	for line, want := range map[string]string{
 		"0: 0B00000A:9C40\n": "is not a line of the kernel's connections",
 
-		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:0 1\n":                             "has 7 columns, not 13",
+		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:0 1\n":                             "it has 7 columns, not 13",
 		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:x 00000001 0 0 1 2 0 24 0 0 1 7\n": `"x" is not a number`,
 		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:1 z 0 0 1 2 0 24 0 0 1 7\n":        `"z" is not a number`,
 		"0: 0B00000A:9C40 0104000A:01BB 01 0:0 01:1 00000001 0 0 1 2 0 -1 0 0 1 7\n": `"-1" is not a number`,

@@ -44,25 +44,16 @@ const retransmitTimer = "01"
 
 // parse adds the connections of a table that wait for their retransmission timers to found.
 func parse(table []byte, found map[ends]timer) error {
-	header := true
-	for line := range bytes.Lines(table) {
-		if header {
-			header = false
-			continue
-		}
-		columns := strings.Fields(string(line))
-		if len(columns) <= stateColumn {
-			return fmt.Errorf("%.64q is not a line of the kernel's connections", line)
-		}
+	return eachConnection(table, func(columns []string) error {
 		if !canWait[columns[stateColumn]] {
-			continue
+			return nil
 		}
 		if len(columns) < columnsMin {
-			return fmt.Errorf("%.64q has %d columns, not %d", line, len(columns), columnsMin)
+			return fmt.Errorf("it has %d columns, not %d", len(columns), columnsMin)
 		}
 		kind, remaining, _ := strings.Cut(columns[timerColumn], ":")
 		if kind != retransmitTimer {
-			continue
+			return nil
 		}
 		var is timer
 		var err error
@@ -76,11 +67,30 @@ func parse(table []byte, found map[ends]timer) error {
 			{&is.rto, columns[rtoColumn], 10},
 		} {
 			if *number.to, err = strconv.ParseUint(number.text, number.base, 64); err != nil {
-				return fmt.Errorf("%.64q: %q is not a number", line, number.text)
+				return fmt.Errorf("%q is not a number", number.text)
 			}
 		}
 		if is.retransmits > 0 {
 			found[ends{columns[localColumn], columns[remoteColumn]}] = is
+		}
+		return nil
+	})
+}
+
+// eachConnection calls take with the columns of each line, the header's apart. Its error is about that line.
+func eachConnection(table []byte, take func(columns []string) error) error {
+	header := true
+	for line := range bytes.Lines(table) {
+		if header {
+			header = false
+			continue
+		}
+		columns := strings.Fields(string(line))
+		if len(columns) <= stateColumn {
+			return fmt.Errorf("%.64q is not a line of the kernel's connections", line)
+		}
+		if err := take(columns); err != nil {
+			return fmt.Errorf("%.64q: %w", line, err)
 		}
 	}
 	return nil

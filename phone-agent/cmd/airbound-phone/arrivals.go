@@ -11,6 +11,7 @@ import (
 
 	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/arrival/procfs"
+	"github.com/airbound/airbound/phone-agent/status"
 )
 
 // againAfter is when Retransmit runs for a second time: the network behind the access point may not have known the
@@ -20,11 +21,14 @@ const againAfter = time.Second
 // arrivals makes TCP retransmit when the phone has arrived at an access point. A nil one does nothing.
 type arrivals struct {
 	open   func() (arrival.BackEnd, error)
-	done   func(arrival.Outcome)
+	tables func() ([][]byte, error)
+	report arrivalReports
 	logger *slog.Logger
 
 	// One arrival at a time.
-	mutex     sync.Mutex
+	mutex sync.Mutex
+	// How many there were: the silence after one ends with the next.
+	count     uint64
 	backEnd   arrival.BackEnd
 	isRefused bool
 	// When the kernel reported that the phone has no access point; zero while it has one.
@@ -35,10 +39,22 @@ type arrivals struct {
 // probes the access point twice for half a second each (net/mac80211/mlme.c), and the supplicant looks for another one.
 const unnoticed = 3 * time.Second
 
-// newArrivals makes one whose outcomes go to done. A patched kernel's interface is preferred, if there is one.
-func newArrivals(procRoot string, done func(arrival.Outcome), logger *slog.Logger) *arrivals {
+// arrivalReports are what arrivals have done and seen.
+type arrivalReports struct {
+	// by is called once it is known what makes TCP retransmit.
+	by func(status.Retransmission)
+	// done is called each time that connections waited.
+	done func(arrival.Outcome)
+	// answered is called with the silence after an arrival: how long it took until one of the connections that waited
+	// was answered.
+	answered func(silence time.Duration)
+}
+
+// newArrivals makes one. A patched kernel's interface is preferred, if there is one.
+func newArrivals(procRoot string, report arrivalReports, logger *slog.Logger) *arrivals {
+	files := procfs.NewFiles(procRoot)
 	open := func() (arrival.BackEnd, error) {
-		patched, err := procfs.Open(procfs.NewFiles(procRoot))
+		patched, err := procfs.Open(files)
 		if err == nil {
 			return patched, nil
 		}
@@ -47,7 +63,7 @@ func newArrivals(procRoot string, done func(arrival.Outcome), logger *slog.Logge
 		}
 		return arrival.OpenStock()
 	}
-	return &arrivals{open: open, done: done, logger: logger}
+	return &arrivals{open: open, tables: files.Tables, report: report, logger: logger}
 }
 
 // left is called when the phone has no access point any more.
@@ -77,9 +93,11 @@ func (a *arrivals) prepare() {
 	if err != nil {
 		a.isRefused = true
 		a.logger.Info("after an arrival TCP waits for its own timers", "error", err)
+		a.report.by(status.Retransmission{By: status.TimersOnly, Why: err.Error()})
 		return
 	}
 	a.backEnd = backEnd
+	a.report.by(status.Retransmission{By: backEnd.Name()})
 }
 
 // arrived is called when the phone can send again, and returns when all is done.
@@ -87,14 +105,89 @@ func (a *arrivals) arrived(ctx context.Context) {
 	if a == nil {
 		return
 	}
+	at := time.Now()
 	a.prepare()
+	silence, number := a.begin()
 	lostAt := a.pathLostAt()
 	a.retransmit(lostAt)
-	select {
-	case <-ctx.Done():
-	case <-time.After(againAfter):
-		a.retransmit(lostAt)
+	again := at.Add(againAfter)
+	for silence != nil || !again.IsZero() {
+		next := again
+		if silence != nil {
+			look := time.Now().Add(answerPoll(time.Since(at)))
+			if again.IsZero() || look.Before(again) {
+				next = look
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Until(next)):
+		}
+		if silence != nil && !a.stillSilent(silence, number, at) {
+			silence = nil
+		}
+		if !again.IsZero() && !time.Now().Before(again) {
+			a.retransmit(lostAt)
+			again = time.Time{}
+		}
 	}
+}
+
+// How often answers are looked for: the silence is as exact as that, and ends after a minute at the latest.
+const (
+	answerFirst, answerPollFirst   = 500 * time.Millisecond, 10 * time.Millisecond
+	answerSecond, answerPollSecond = 5 * time.Second, 100 * time.Millisecond
+	answersEnd, answerPollLast     = time.Minute, time.Second
+)
+
+func answerPoll(passed time.Duration) time.Duration {
+	switch {
+	case passed < answerFirst:
+		return answerPollFirst
+	case passed < answerSecond:
+		return answerPollSecond
+	default:
+		return answerPollLast
+	}
+}
+
+// begin is the beginning of a silence; nil if no connection waits.
+func (a *arrivals) begin() (silence *procfs.Silence, number uint64) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	a.count++
+	tables, err := a.tables()
+	if err == nil {
+		silence, err = procfs.NewSilence(tables)
+	}
+	if err != nil {
+		a.logger.Warn("the silence after an arrival is not known", "error", err)
+		return nil, a.count
+	}
+	if silence.Waiting() == 0 {
+		return nil, a.count
+	}
+	return silence, a.count
+}
+
+// stillSilent looks for an answer to one of the connections that waited at an arrival, and reports the first.
+func (a *arrivals) stillSilent(silence *procfs.Silence, number uint64, at time.Time) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	passed := time.Since(at)
+	if a.count != number || passed >= answersEnd {
+		return false
+	}
+	tables, err := a.tables()
+	if err != nil {
+		return false
+	}
+	answered, err := silence.Answered(tables)
+	if answered {
+		a.report.answered(passed)
+	}
+	return err == nil && !answered && silence.Waiting() > 0
 }
 
 // pathLostAt is the earliest time at which the outage that ends now may have begun.
@@ -121,8 +214,9 @@ func (a *arrivals) retransmit(lostAt time.Time) {
 	}
 	if outcome.Unanswered > 0 {
 		a.logger.Info("arrived, TCP retransmits",
-			"unanswered", outcome.Unanswered, "at_once", outcome.AtOnce, "messages", outcome.Messages)
-		a.done(outcome)
+			"unanswered", outcome.Unanswered, "at_once", outcome.AtOnce, "messages", outcome.Messages,
+			"refused", outcome.Refused, "unsent", outcome.Unsent)
+		a.report.done(outcome)
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 
 	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/arrival/procfs"
+	"github.com/airbound/airbound/phone-agent/arrival/procfs/procfstest"
+	"github.com/airbound/airbound/phone-agent/status"
 )
 
 // lossy is a back end with one connection, whose first attempt after an arrival is lost.
@@ -33,27 +35,54 @@ func (b *lossy) Retransmit(outage time.Duration) (arrival.Outcome, error) {
 	return arrival.Outcome{Unanswered: 1, AtOnce: 1}, nil
 }
 
+func (*lossy) Name() string { return "lossy" }
+
 func (b *lossy) Close() error {
 	b.closed = true
 	return nil
+}
+
+// seen is what an agent was told of arrivals.
+type seen struct {
+	outcomes []arrival.Outcome
+	by       []status.Retransmission
+	silences []time.Duration
+}
+
+func (s *seen) reports() arrivalReports {
+	return arrivalReports{
+		by:       func(by status.Retransmission) { s.by = append(s.by, by) },
+		done:     func(outcome arrival.Outcome) { s.outcomes = append(s.outcomes, outcome) },
+		answered: func(silence time.Duration) { s.silences = append(s.silences, silence) },
+	}
+}
+
+// newLossy makes one with that back end, on a kernel whose connections do not wait.
+func newLossy(backEnd *lossy) (*arrivals, *seen) {
+	var heard seen
+	made := newArrivals("", heard.reports(), slog.New(slog.DiscardHandler))
+	made.open = func() (arrival.BackEnd, error) { return backEnd, nil }
+	made.tables = func() ([][]byte, error) { return nil, nil }
+	return made, &heard
 }
 
 func TestConnectionsRetransmitTwiceAfterAnArrival(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var backEnd lossy
-		var outcomes []arrival.Outcome
-		made := newArrivals("", func(outcome arrival.Outcome) { outcomes = append(outcomes, outcome) },
-			slog.New(slog.DiscardHandler))
-		made.open = func() (arrival.BackEnd, error) { return &backEnd, nil }
+		made, heard := newLossy(&backEnd)
 		start := time.Now()
 		made.arrived(t.Context())
-		if len(outcomes) != 2 || outcomes[0].AtOnce != 1 || outcomes[1].AtOnce != 1 || time.Since(start) != againAfter {
-			t.Errorf("%+v after %s", outcomes, time.Since(start))
+		want := []arrival.Outcome{{Unanswered: 1, AtOnce: 1}, {Unanswered: 1, AtOnce: 1}}
+		if !slices.Equal(heard.outcomes, want) || time.Since(start) != againAfter {
+			t.Errorf("%+v after %s", heard.outcomes, time.Since(start))
 		}
 		made.arrived(t.Context())
-		if len(outcomes) != 2 {
-			t.Errorf("nothing waited: %+v", outcomes)
+		if len(heard.outcomes) != 2 {
+			t.Errorf("nothing waited: %+v", heard.outcomes)
+		}
+		if !slices.Equal(heard.by, []status.Retransmission{{By: "lossy"}}) || len(heard.silences) != 0 {
+			t.Errorf("%+v", heard)
 		}
 		made.close()
 		if !backEnd.closed {
@@ -66,8 +95,7 @@ func TestAnAgentThatEndsDoesNotWaitForTheSecondTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var backEnd lossy
-		made := newArrivals("", func(arrival.Outcome) {}, slog.New(slog.DiscardHandler))
-		made.open = func() (arrival.BackEnd, error) { return &backEnd, nil }
+		made, _ := newLossy(&backEnd)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
@@ -83,8 +111,9 @@ func TestAKernelThatCannotIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		asked := 0
-		made := newArrivals("", func(arrival.Outcome) { t.Error("nothing was done") },
-			slog.New(slog.NewTextHandler(&log, nil)))
+		var heard seen
+		made := newArrivals("", heard.reports(), slog.New(slog.NewTextHandler(&log, nil)))
+		made.tables = func() ([][]byte, error) { return nil, nil }
 		made.open = func() (arrival.BackEnd, error) {
 			asked++
 			return nil, errors.New("no raw sockets")
@@ -94,6 +123,10 @@ func TestAKernelThatCannotIsAskedOnce(t *testing.T) {
 		made.close()
 		if asked != 1 || strings.Count(log.String(), "no raw sockets") != 1 {
 			t.Errorf("asked %d times: %s", asked, log.String())
+		}
+		want := []status.Retransmission{{By: status.TimersOnly, Why: "no raw sockets"}}
+		if !slices.Equal(heard.by, want) || len(heard.outcomes) != 0 {
+			t.Errorf("%+v", heard)
 		}
 	})
 }
@@ -111,8 +144,7 @@ func TestTheOutageBeganBeforeItWasReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var backEnd lossy
-		made := newArrivals("", func(arrival.Outcome) {}, slog.New(slog.DiscardHandler))
-		made.open = func() (arrival.BackEnd, error) { return &backEnd, nil }
+		made, _ := newLossy(&backEnd)
 		made.left()
 		time.Sleep(2 * time.Second)
 		made.left() // An attempt to associate has failed.
@@ -138,9 +170,103 @@ func TestThePatchedKernelsInterfaceIsPreferred(t *testing.T) {
 	if err := os.WriteFile(request, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	made := newArrivals(root, func(arrival.Outcome) {}, slog.New(slog.DiscardHandler))
+	var heard seen
+	made := newArrivals(root, heard.reports(), slog.New(slog.DiscardHandler))
 	backEnd, err := made.open()
 	if _, isPatched := backEnd.(*procfs.BackEnd); err != nil || !isPatched {
 		t.Errorf("%T, %v", backEnd, err)
 	}
+}
+
+// waits is a kernel with a connection that waits, which is answered so long after the test began.
+func waits(answeredAfter time.Duration) func() ([][]byte, error) {
+	began := time.Now()
+	return func() ([][]byte, error) {
+		kernel := procfstest.Kernel{Connections: []*procfstest.Connection{{Retransmits: 5, Backoff: 5}}}
+		if time.Since(began) >= answeredAfter {
+			kernel.Connections[0].Retransmits = 0
+		}
+		return kernel.Tables()
+	}
+}
+
+func TestTheSilenceAfterAnArrivalIsMeasured(t *testing.T) {
+	t.Parallel()
+	for answered, limits := range map[time.Duration][2]time.Duration{
+		25 * time.Millisecond:   {25 * time.Millisecond, 35 * time.Millisecond},
+		1040 * time.Millisecond: {1040 * time.Millisecond, 1140 * time.Millisecond},
+		7300 * time.Millisecond: {7300 * time.Millisecond, 8300 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			made, heard := newLossy(&lossy{})
+			made.tables = waits(answered)
+			made.arrived(t.Context())
+			if len(heard.silences) != 1 || heard.silences[0] < limits[0] || heard.silences[0] > limits[1] {
+				t.Errorf("%s: %s", answered, heard.silences)
+			}
+			if len(heard.outcomes) != 2 {
+				t.Errorf("%s: %+v", answered, heard.outcomes)
+			}
+		})
+	}
+}
+
+func TestASilenceThatHasNoEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made, heard := newLossy(&lossy{})
+		made.tables = waits(time.Hour)
+		start := time.Now()
+		made.arrived(t.Context())
+		if took := time.Since(start); len(heard.silences) != 0 || took < answersEnd || took > answersEnd+time.Second {
+			t.Errorf("%s after %s", heard.silences, took)
+		}
+	})
+}
+
+func TestASilenceEndsWithTheNextArrival(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made, heard := newLossy(&lossy{})
+		made.tables = waits(4 * time.Second)
+		first := make(chan time.Duration)
+		start := time.Now()
+		go func() {
+			made.arrived(t.Context())
+			first <- time.Since(start)
+		}()
+		time.Sleep(2500 * time.Millisecond)
+		second := make(chan struct{})
+		go func() {
+			made.arrived(t.Context())
+			close(second)
+		}()
+		if took := <-first; took > 2600*time.Millisecond {
+			t.Errorf("the first took %s", took)
+		}
+		<-second
+		if len(heard.silences) != 1 || heard.silences[0] > 1600*time.Millisecond {
+			t.Errorf("%s", heard.silences)
+		}
+	})
+}
+
+func TestWithoutTheKernelsTableTheSilenceIsNotKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for reads := range 2 {
+			made, heard := newLossy(&lossy{})
+			tables := waits(time.Hour)
+			made.tables = func() ([][]byte, error) {
+				if reads--; reads < 0 {
+					return nil, errors.New("not readable")
+				}
+				return tables()
+			}
+			made.arrived(t.Context())
+			if len(heard.silences) != 0 || len(heard.outcomes) != 2 {
+				t.Errorf("%+v", heard)
+			}
+		}
+	})
 }

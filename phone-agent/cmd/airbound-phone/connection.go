@@ -20,6 +20,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/events"
 	"github.com/airbound/airbound/phone-agent/events/offer"
+	"github.com/airbound/airbound/phone-agent/status"
 	"github.com/airbound/airbound/phone-agent/wifi"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -113,9 +114,7 @@ func (c *connection) start(
 	}
 	c.link = link
 	if !options.noRetransmit {
-		c.arrivals = newArrivals(options.procRoot, func(outcome arrival.Outcome) {
-			c.post(func(int64) { phone.Retransmitted(outcome) })
-		}, logger)
+		c.arrivals = newArrivals(options.procRoot, c.arrivalReports(phone), logger)
 	}
 	c.hub = &hub{now: bootTimeUS, logger: logger, arrived: c.arrived}
 	c.hub.counted = func(event events.Event, outcome events.Outcome, err error) {
@@ -182,6 +181,19 @@ func (c *connection) arrived(event events.Event) {
 		}
 	}
 	c.links.Go(func() { c.arrivals.arrived(c.ctx) })
+}
+
+// arrivalReports has the agent count what arrivals have done.
+func (c *connection) arrivalReports(phone *agent.Agent) arrivalReports {
+	return arrivalReports{
+		by: func(by status.Retransmission) {
+			c.post(func(nowUS int64) { phone.RetransmissionBy(nowUS, by) })
+		},
+		done: func(outcome arrival.Outcome) { c.post(func(int64) { phone.Retransmitted(outcome) }) },
+		answered: func(silence time.Duration) {
+			c.post(func(nowUS int64) { phone.Answered(nowUS, silence) })
+		},
+	}
 }
 
 // The supplicant may still have to agree on keys when the kernel reports the association, and what is sent before that

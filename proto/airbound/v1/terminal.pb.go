@@ -27,6 +27,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Retransmission is how an agent makes TCP retransmit after an arrival.
+type Retransmission int32
+
+const (
+	// Not known until the terminal's link changes for the first time.
+	Retransmission_RETRANSMISSION_UNSPECIFIED Retransmission = 0
+	// Not at all: TCP waits for its own timers.
+	Retransmission_RETRANSMISSION_TIMERS Retransmission = 1
+	// By requests to a patched kernel.
+	Retransmission_RETRANSMISSION_REQUESTS Retransmission = 2
+	// By messages of the terminal to itself (RFC 6069).
+	Retransmission_RETRANSMISSION_MESSAGES Retransmission = 3
+)
+
+// Enum value maps for Retransmission.
+var (
+	Retransmission_name = map[int32]string{
+		0: "RETRANSMISSION_UNSPECIFIED",
+		1: "RETRANSMISSION_TIMERS",
+		2: "RETRANSMISSION_REQUESTS",
+		3: "RETRANSMISSION_MESSAGES",
+	}
+	Retransmission_value = map[string]int32{
+		"RETRANSMISSION_UNSPECIFIED": 0,
+		"RETRANSMISSION_TIMERS":      1,
+		"RETRANSMISSION_REQUESTS":    2,
+		"RETRANSMISSION_MESSAGES":    3,
+	}
+)
+
+func (x Retransmission) Enum() *Retransmission {
+	p := new(Retransmission)
+	*p = x
+	return p
+}
+
+func (x Retransmission) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Retransmission) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_terminal_proto_enumTypes[0].Descriptor()
+}
+
+func (Retransmission) Type() protoreflect.EnumType {
+	return &file_airbound_v1_terminal_proto_enumTypes[0]
+}
+
+func (x Retransmission) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Retransmission.Descriptor instead.
+func (Retransmission) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{0}
+}
+
 // ArrivalSource is who reports an arrival.
 type ArrivalSource int32
 
@@ -83,11 +140,11 @@ func (x ArrivalSource) String() string {
 }
 
 func (ArrivalSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_terminal_proto_enumTypes[0].Descriptor()
+	return file_airbound_v1_terminal_proto_enumTypes[1].Descriptor()
 }
 
 func (ArrivalSource) Type() protoreflect.EnumType {
-	return &file_airbound_v1_terminal_proto_enumTypes[0]
+	return &file_airbound_v1_terminal_proto_enumTypes[1]
 }
 
 func (x ArrivalSource) Number() protoreflect.EnumNumber {
@@ -96,7 +153,7 @@ func (x ArrivalSource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ArrivalSource.Descriptor instead.
 func (ArrivalSource) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{0}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{1}
 }
 
 type TerminalReportTrigger int32
@@ -145,11 +202,11 @@ func (x TerminalReportTrigger) String() string {
 }
 
 func (TerminalReportTrigger) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_terminal_proto_enumTypes[1].Descriptor()
+	return file_airbound_v1_terminal_proto_enumTypes[2].Descriptor()
 }
 
 func (TerminalReportTrigger) Type() protoreflect.EnumType {
-	return &file_airbound_v1_terminal_proto_enumTypes[1]
+	return &file_airbound_v1_terminal_proto_enumTypes[2]
 }
 
 func (x TerminalReportTrigger) Number() protoreflect.EnumNumber {
@@ -158,7 +215,7 @@ func (x TerminalReportTrigger) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TerminalReportTrigger.Descriptor instead.
 func (TerminalReportTrigger) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{1}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{2}
 }
 
 type TerminalServiceConnectRequest struct {
@@ -381,7 +438,14 @@ type Arrivals struct {
 	// Who reported the last arrival first.
 	LastSource ArrivalSource `protobuf:"varint,5,opt,name=last_source,json=lastSource,proto3,enum=airbound.v1.ArrivalSource" json:"last_source,omitempty"`
 	// How long ago the last arrival was.
-	LastAgeMs     uint64 `protobuf:"varint,6,opt,name=last_age_ms,json=lastAgeMs,proto3" json:"last_age_ms,omitempty"`
+	LastAgeMs uint64 `protobuf:"varint,6,opt,name=last_age_ms,json=lastAgeMs,proto3" json:"last_age_ms,omitempty"`
+	// What makes connections send at once.
+	BackEnd Retransmission `protobuf:"varint,7,opt,name=back_end,json=backEnd,proto3,enum=airbound.v1.Retransmission" json:"back_end,omitempty"`
+	// Arrivals after which a connection that had waited was answered, and the sum of the times until its first answer.
+	AnsweredTotal  uint64 `protobuf:"varint,8,opt,name=answered_total,json=answeredTotal,proto3" json:"answered_total,omitempty"`
+	SilenceMsTotal uint64 `protobuf:"varint,9,opt,name=silence_ms_total,json=silenceMsTotal,proto3" json:"silence_ms_total,omitempty"`
+	// The time of the last one of them; 0 while there was none.
+	LastSilenceMs uint64 `protobuf:"varint,10,opt,name=last_silence_ms,json=lastSilenceMs,proto3" json:"last_silence_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -454,6 +518,34 @@ func (x *Arrivals) GetLastSource() ArrivalSource {
 func (x *Arrivals) GetLastAgeMs() uint64 {
 	if x != nil {
 		return x.LastAgeMs
+	}
+	return 0
+}
+
+func (x *Arrivals) GetBackEnd() Retransmission {
+	if x != nil {
+		return x.BackEnd
+	}
+	return Retransmission_RETRANSMISSION_UNSPECIFIED
+}
+
+func (x *Arrivals) GetAnsweredTotal() uint64 {
+	if x != nil {
+		return x.AnsweredTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetSilenceMsTotal() uint64 {
+	if x != nil {
+		return x.SilenceMsTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetLastSilenceMs() uint64 {
+	if x != nil {
+		return x.LastSilenceMs
 	}
 	return 0
 }
@@ -1397,7 +1489,7 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x11bounds_generation\x18\x06 \x01(\x04R\x10boundsGeneration\x12<\n" +
 	"\atrigger\x18\a \x01(\x0e2\".airbound.v1.TerminalReportTriggerR\atrigger\x124\n" +
 	"\x16malformed_inputs_total\x18\b \x01(\x04R\x14malformedInputsTotal\x121\n" +
-	"\barrivals\x18\t \x01(\v2\x15.airbound.v1.ArrivalsR\barrivals\"\xb1\x02\n" +
+	"\barrivals\x18\t \x01(\v2\x15.airbound.v1.ArrivalsR\barrivals\"\xe2\x03\n" +
 	"\bArrivals\x12%\n" +
 	"\x0earrivals_total\x18\x01 \x01(\x04R\rarrivalsTotal\x120\n" +
 	"\x14merged_reports_total\x18\x02 \x01(\x04R\x12mergedReportsTotal\x12:\n" +
@@ -1405,7 +1497,12 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x15retransmissions_total\x18\x04 \x01(\x04R\x14retransmissionsTotal\x12;\n" +
 	"\vlast_source\x18\x05 \x01(\x0e2\x1a.airbound.v1.ArrivalSourceR\n" +
 	"lastSource\x12\x1e\n" +
-	"\vlast_age_ms\x18\x06 \x01(\x04R\tlastAgeMs\"y\n" +
+	"\vlast_age_ms\x18\x06 \x01(\x04R\tlastAgeMs\x126\n" +
+	"\bback_end\x18\a \x01(\x0e2\x1b.airbound.v1.RetransmissionR\abackEnd\x12%\n" +
+	"\x0eanswered_total\x18\b \x01(\x04R\ransweredTotal\x12(\n" +
+	"\x10silence_ms_total\x18\t \x01(\x04R\x0esilenceMsTotal\x12&\n" +
+	"\x0flast_silence_ms\x18\n" +
+	" \x01(\x04R\rlastSilenceMs\"y\n" +
 	"\x05Agent\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12/\n" +
 	"\bback_end\x18\x02 \x01(\v2\x14.airbound.v1.BackEndR\abackEnd\x12%\n" +
@@ -1480,7 +1577,12 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x06Prefix\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12\x1f\n" +
 	"\vlength_bits\x18\x02 \x01(\rR\n" +
-	"lengthBits*\xf5\x01\n" +
+	"lengthBits*\x85\x01\n" +
+	"\x0eRetransmission\x12\x1e\n" +
+	"\x1aRETRANSMISSION_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15RETRANSMISSION_TIMERS\x10\x01\x12\x1b\n" +
+	"\x17RETRANSMISSION_REQUESTS\x10\x02\x12\x1b\n" +
+	"\x17RETRANSMISSION_MESSAGES\x10\x03*\xf5\x01\n" +
 	"\rArrivalSource\x12\x1e\n" +
 	"\x1aARRIVAL_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ARRIVAL_SOURCE_NL80211\x10\x01\x12\x1c\n" +
@@ -1512,52 +1614,54 @@ func file_airbound_v1_terminal_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_terminal_proto_rawDescData
 }
 
-var file_airbound_v1_terminal_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_airbound_v1_terminal_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_airbound_v1_terminal_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_airbound_v1_terminal_proto_goTypes = []any{
-	(ArrivalSource)(0),                     // 0: airbound.v1.ArrivalSource
-	(TerminalReportTrigger)(0),             // 1: airbound.v1.TerminalReportTrigger
-	(*TerminalServiceConnectRequest)(nil),  // 2: airbound.v1.TerminalServiceConnectRequest
-	(*TerminalServiceConnectResponse)(nil), // 3: airbound.v1.TerminalServiceConnectResponse
-	(*TerminalReport)(nil),                 // 4: airbound.v1.TerminalReport
-	(*Arrivals)(nil),                       // 5: airbound.v1.Arrivals
-	(*Agent)(nil),                          // 6: airbound.v1.Agent
-	(*BackEnd)(nil),                        // 7: airbound.v1.BackEnd
-	(*Destination)(nil),                    // 8: airbound.v1.Destination
-	(*EventCounts)(nil),                    // 9: airbound.v1.EventCounts
-	(*TerminalCommand)(nil),                // 10: airbound.v1.TerminalCommand
-	(*Arrived)(nil),                        // 11: airbound.v1.Arrived
-	(*SetBounds)(nil),                      // 12: airbound.v1.SetBounds
-	(*RenewLease)(nil),                     // 13: airbound.v1.RenewLease
-	(*SetReporting)(nil),                   // 14: airbound.v1.SetReporting
-	(*Bound)(nil),                          // 15: airbound.v1.Bound
-	(*Prefix)(nil),                         // 16: airbound.v1.Prefix
-	(*Reason)(nil),                         // 17: airbound.v1.Reason
+	(Retransmission)(0),                    // 0: airbound.v1.Retransmission
+	(ArrivalSource)(0),                     // 1: airbound.v1.ArrivalSource
+	(TerminalReportTrigger)(0),             // 2: airbound.v1.TerminalReportTrigger
+	(*TerminalServiceConnectRequest)(nil),  // 3: airbound.v1.TerminalServiceConnectRequest
+	(*TerminalServiceConnectResponse)(nil), // 4: airbound.v1.TerminalServiceConnectResponse
+	(*TerminalReport)(nil),                 // 5: airbound.v1.TerminalReport
+	(*Arrivals)(nil),                       // 6: airbound.v1.Arrivals
+	(*Agent)(nil),                          // 7: airbound.v1.Agent
+	(*BackEnd)(nil),                        // 8: airbound.v1.BackEnd
+	(*Destination)(nil),                    // 9: airbound.v1.Destination
+	(*EventCounts)(nil),                    // 10: airbound.v1.EventCounts
+	(*TerminalCommand)(nil),                // 11: airbound.v1.TerminalCommand
+	(*Arrived)(nil),                        // 12: airbound.v1.Arrived
+	(*SetBounds)(nil),                      // 13: airbound.v1.SetBounds
+	(*RenewLease)(nil),                     // 14: airbound.v1.RenewLease
+	(*SetReporting)(nil),                   // 15: airbound.v1.SetReporting
+	(*Bound)(nil),                          // 16: airbound.v1.Bound
+	(*Prefix)(nil),                         // 17: airbound.v1.Prefix
+	(*Reason)(nil),                         // 18: airbound.v1.Reason
 }
 var file_airbound_v1_terminal_proto_depIdxs = []int32{
-	4,  // 0: airbound.v1.TerminalServiceConnectRequest.report:type_name -> airbound.v1.TerminalReport
-	10, // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
-	6,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
-	8,  // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
-	1,  // 4: airbound.v1.TerminalReport.trigger:type_name -> airbound.v1.TerminalReportTrigger
-	5,  // 5: airbound.v1.TerminalReport.arrivals:type_name -> airbound.v1.Arrivals
-	0,  // 6: airbound.v1.Arrivals.last_source:type_name -> airbound.v1.ArrivalSource
-	7,  // 7: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
-	9,  // 8: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
-	12, // 9: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
-	13, // 10: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
-	14, // 11: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
-	11, // 12: airbound.v1.TerminalCommand.arrived:type_name -> airbound.v1.Arrived
-	15, // 13: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
-	17, // 14: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
-	16, // 15: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
-	2,  // 16: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
-	3,  // 17: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
-	17, // [17:18] is the sub-list for method output_type
-	16, // [16:17] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	5,  // 0: airbound.v1.TerminalServiceConnectRequest.report:type_name -> airbound.v1.TerminalReport
+	11, // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
+	7,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
+	9,  // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
+	2,  // 4: airbound.v1.TerminalReport.trigger:type_name -> airbound.v1.TerminalReportTrigger
+	6,  // 5: airbound.v1.TerminalReport.arrivals:type_name -> airbound.v1.Arrivals
+	1,  // 6: airbound.v1.Arrivals.last_source:type_name -> airbound.v1.ArrivalSource
+	0,  // 7: airbound.v1.Arrivals.back_end:type_name -> airbound.v1.Retransmission
+	8,  // 8: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
+	10, // 9: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
+	13, // 10: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
+	14, // 11: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
+	15, // 12: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
+	12, // 13: airbound.v1.TerminalCommand.arrived:type_name -> airbound.v1.Arrived
+	16, // 14: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
+	18, // 15: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
+	17, // 16: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
+	3,  // 17: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
+	4,  // 18: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
+	18, // [18:19] is the sub-list for method output_type
+	17, // [17:18] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_terminal_proto_init() }
@@ -1582,7 +1686,7 @@ func file_airbound_v1_terminal_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_terminal_proto_rawDesc), len(file_airbound_v1_terminal_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,

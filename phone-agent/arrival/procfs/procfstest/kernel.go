@@ -155,7 +155,7 @@ func (k *Kernel) Tables() ([][]byte, error) {
 	text.WriteString("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout" +
 		" inode\n   0: 0100007F:335B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 118112 1" +
 		" 0 100 0 0 10 0\n" +
-		"   1: 0B00000A:9C40 0104000A:01BB 06 00000000:00000000 03:00000A5C 00000000     0        0 0 3 0\n")
+		"   1: 0B00000A:9C3F 0104000A:01BB 06 00000000:00000000 03:00000A5C 00000000     0        0 0 3 0\n")
 	for i, connection := range k.Connections {
 		rto := baseRTO << connection.Backoff
 		kind, remaining := 0, 0
