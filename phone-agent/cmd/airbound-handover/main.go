@@ -11,7 +11,8 @@ import (
 var version = "development"
 
 const summary = `airbound-handover carries standard input, or the TCP connections of other programs, between a phone
-and a server without TCP's long silence after a handover: it has a second connection ready and switches to it.`
+and a server without TCP's long silence after a handover: it has a second connection ready and switches to it. It
+surveys as well how long that silence is on one's own way.`
 
 func main() {
 	program().Main()
@@ -20,7 +21,7 @@ func main() {
 func program() *command.Program {
 	return &command.Program{
 		Name: "airbound-handover", Version: version, Summary: summary,
-		Commands: []command.Command{sendCommand(), receiveCommand()},
+		Commands: []command.Command{sendCommand(), receiveCommand(), surveyCommand()},
 		ExitCodes: "Exit codes: 0 all was delivered and confirmed; 1 error, or something was not confirmed; " +
 			"2 wrong usage.",
 	}

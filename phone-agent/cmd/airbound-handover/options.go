@@ -17,7 +17,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/handover"
 )
 
-// options are those of both commands.
+// options are those of several commands.
 type options struct {
 	plainText                   bool
 	certificate, key, authority string
@@ -27,12 +27,17 @@ type options struct {
 	recvInterval                time.Duration
 }
 
-func (o *options) flags(flags *flag.FlagSet) {
+// tlsFlags are about the connections.
+func (o *options) tlsFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&o.plainText, "plain-text", false,
 		"connect without TLS: anybody on the way can read and change everything; for labs, or inside another tunnel")
 	flags.StringVar(&o.certificate, "tls-certificate", "", "`FILE` with this end's certificate, PEM")
 	flags.StringVar(&o.key, "tls-key", "", "`FILE` with its key, PEM")
 	flags.StringVar(&o.authority, "tls-authority", "", "`FILE` with the authorities of the peer's certificate, PEM")
+}
+
+func (o *options) flags(flags *flag.FlagSet) {
+	o.tlsFlags(flags)
 	flags.BoolVar(&o.lines, "lines", false, "a record is a line; without this it is what one read of the input returns")
 	flags.BoolVar(&o.newestFirst, "newest-first", false, "send the newest records first; needs --lines")
 	flags.BoolVar(&o.json, "json", false, "write JSON, an object in a line")

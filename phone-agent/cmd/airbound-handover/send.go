@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/airbound/airbound/internal/command"
+	"github.com/airbound/airbound/phone-agent/events"
 	"github.com/airbound/airbound/phone-agent/events/follow"
 	"github.com/airbound/airbound/phone-agent/handover"
 )
@@ -109,8 +110,8 @@ func (o *sendOptions) dial(
 ) (conn *handover.Conn, release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	events := arrivals.subscribe()
-	cfg.Events = events
+	subscribed := arrivals.subscribe()
+	cfg.Events = subscribed
 	if o.json {
 		cfg.Switched = func(s handover.SwitchInfo) {
 			writeJSON(stdout, map[string]any{
@@ -120,10 +121,10 @@ func (o *sendOptions) dial(
 	}
 	conn, err = handover.Dial(ctx, o.to, cfg)
 	if err != nil {
-		arrivals.unsubscribe(events)
+		arrivals.unsubscribe(subscribed)
 		return nil, nil, err
 	}
-	return conn, func() { arrivals.unsubscribe(events) }, nil
+	return conn, func() { arrivals.unsubscribe(subscribed) }, nil
 }
 
 func (o *sendOptions) report(conn *handover.Conn, stdout io.Writer) {
@@ -177,6 +178,9 @@ func writeJSON(to io.Writer, value any) {
 
 // arrivals gives the agent's arrivals to each session.
 type arrivals struct {
+	// heard, unless nil, is called with each, by one goroutine.
+	heard func(events.Event)
+
 	mutex      sync.Mutex
 	subscribed map[chan handover.Event]struct{}
 }
@@ -249,6 +253,9 @@ func (a *arrivals) read(connection *follow.Conn) {
 		event, err := connection.Next()
 		switch {
 		case err == nil:
+			if a.heard != nil {
+				a.heard(event)
+			}
 			a.publish(handover.Event{Kind: string(event.Kind)})
 		case errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed):
 			return
