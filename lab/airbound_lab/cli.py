@@ -28,6 +28,7 @@ from airbound_lab.settings import arguments, option
 from airbound_lab.settings.parameters import MODES_HELP, Parameters, option_of
 from airbound_lab.settings.validation import usage_errors
 from airbound_lab.settings.values import KERNEL_LINE_OF, Window
+from airbound_lab.survey import cli as survey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ EXAMPLES = f"""examples:
   airbound-lab study paper --quick
   airbound-lab study capacity --phy 11ac-80
   airbound-lab study handover --seeds 1
+  airbound-lab survey ride.csv --pictures pictures
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
   airbound-lab live --controller controller.example:50051 --tokens tokens
@@ -234,6 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     medium.add(commands)
     load_certificates.add(commands)
     live.add(commands)
+    survey.add(commands)
     commands.add_parser("load", help="load a controller with simulated agents", add_help=False)
     return parser
 
