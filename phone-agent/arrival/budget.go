@@ -11,7 +11,8 @@ const (
 	messagesPerSecond = 1024
 )
 
-// Budget limits the messages that are sent: at once to 4,096, in the long run to 1,024 a second. The zero value is full.
+// Budget limits the messages that are sent: at once to 4,096, in the long run to 1,024 a second. The zero value has
+// all.
 type Budget struct {
 	spent uint64
 	// When spent was so much.

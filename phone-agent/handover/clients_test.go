@@ -74,8 +74,8 @@ func TestAThousandPhonesArriveAtOnce(t *testing.T) {
 }
 
 // BenchmarkClients sends records from many phones in turn to one server, both in this process: what a record costs at
-// both ends, and how much memory both ends of a client that is connected. By pipes in memory, since 10,000 clients would
-// need 50,000 descriptors, or by loopback, with the kernel's part.
+// both ends, and how much memory both ends of a client that is connected. By pipes in memory, since 10,000 clients
+// would need 50,000 descriptors, or by loopback, with the kernel's part.
 func BenchmarkClients(b *testing.B) {
 	for _, clients := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("pipes/%d", clients), func(b *testing.B) {

@@ -112,7 +112,8 @@ func TestGarbageIsRefusedAndCounted(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Fatalf("%+v", server.Stats())
 		}
-		for _, octets := range [][]byte{{}, make([]byte, 1000), survey.Up{Session: name, Sequence: 1}.Append(nil, keys)} {
+		strangers := survey.Up{Session: name, Sequence: 1}.Append(nil, keys)
+		for _, octets := range [][]byte{{}, make([]byte, 1000), strangers} {
 			if _, err := datagrams.Write(octets); err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +181,8 @@ func TestAServerThatEndsTheSurveyIsAnError(t *testing.T) {
 	server := &survey.Server{Interval: 5 * time.Millisecond}
 	go func() { done <- server.Serve(ctx, listener, datagrams) }()
 	result, err := survey.Run(t.Context(), listener.Addr().String(), survey.Config{
-		Interval: 5 * time.Millisecond, Drain: time.Second, Saved: atLeast(3, stop), SaveInterval: 10 * time.Millisecond,
+		Interval: 5 * time.Millisecond, Drain: time.Second,
+		Saved: atLeast(3, stop), SaveInterval: 10 * time.Millisecond,
 	})
 	if err == nil || result == nil || result.Log.Summary().Series[1].Received < 3 {
 		t.Errorf("%+v, %v", result, err)

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -215,7 +216,7 @@ func (s *Server) remove(name Session) {
 	delete(s.sessions, name)
 	s.mutex.Unlock()
 	if s.Ended != nil {
-		s.Ended(fmt.Sprintf("%x", name[:]))
+		s.Ended(hex.EncodeToString(name[:]))
 	}
 }
 

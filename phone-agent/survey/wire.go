@@ -18,7 +18,8 @@ const (
 	// zeros, and the first 16 bytes of an HMAC-SHA256 of all that.
 	UpBytes = 1000
 	// DownBytes is the length of a datagram of the server's: header (6), the session's first 8 bytes, sequence number
-	// (4), send time (8), which datagram of the phone's was the last before it (4), how long before in us (4), HMAC (16).
+	// (4), send time (8), which datagram of the phone's was the last before it (4), how long before in us (4), HMAC
+	// (16).
 	DownBytes = 50
 	// helloBytes: header (6), session (16), key (32). The server answers with answerBytes: header (6), UDP port (2).
 	helloBytes, answerBytes = 6 + sessionBytes + keyBytes, 8

@@ -235,9 +235,12 @@ func TestAServerOfAnotherAuthorityIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	cancel()
-	<-done
+	if err := <-done; err == nil {
+		t.Error("the server had a session")
+	}
 
-	none := sendOptions{to: "127.0.67.9:1", options: options{credentials: filepath.Join(t.TempDir(), "none")}, timeout: soon}
+	none := sendOptions{to: "127.0.67.9:1", timeout: soon}
+	none.credentials = filepath.Join(t.TempDir(), "none")
 	if err := none.run(t.Context(), strings.NewReader(""), io.Discard, io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a directory without a certificate: %v", err)

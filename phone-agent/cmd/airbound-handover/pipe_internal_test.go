@@ -111,14 +111,16 @@ func TestAnUnmodifiedConnectionIsCarried(t *testing.T) {
 func TestWrongFlagsAreNamed(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"send":                              "--to is missing",
-		"send --to nowhere":                 `--to "nowhere" is not ADDR:PORT`,
-		"send --to h:1 --newest-first":      "--newest-first needs --lines",
-		"send --to h:1 --tls-key x":         "--tls-certificate and --tls-key go together",
-		"send --to h:1 --proxy h:2 --lines": "--proxy carries bytes",
-		"receive --listen :1":               "--plain-text, are missing",
-		"receive --plain-text":              "--listen is missing",
-		"receive --listen :1 --plain-text --receive-interval 1ms": "--receive-interval 1ms is not within",
+		"send":                                       "--to is missing",
+		"send --to nowhere":                          `--to "nowhere" is not ADDR:PORT`,
+		"send --to h:1 --newest-first":               "--newest-first needs --lines",
+		"send --to h:1 --tls-key x":                  "--tls-certificate and --tls-key go together",
+		"send --to h:1 --proxy h:2 --lines":          "--proxy carries bytes",
+		"receive --listen :1":                        "--plain-text, are missing",
+		"receive --plain-text":                       "--listen is missing",
+		"receive --listen :1 --plain-text --state f": "--output and --state go together",
+		"receive --listen :1 --plain-text --output f --state f --proxy h:1": "--proxy excludes --output",
+		"receive --listen :1 --plain-text --receive-interval 1ms":           "--receive-interval 1ms is not within",
 	} {
 		var stderr bytes.Buffer
 		code := program().Dispatch(t.Context(), strings.Fields(line), io.Discard, &stderr)

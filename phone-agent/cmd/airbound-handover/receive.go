@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -19,7 +20,10 @@ import (
 type receiveOptions struct {
 	options
 
-	listen string
+	listen        string
+	output, state string
+	// step is for tests, see delivery.
+	step func(done string) error
 }
 
 func receiveCommand() command.Command {
@@ -31,16 +35,23 @@ func receiveCommand() command.Command {
 			"airbound-handover receive --listen '[::]:7000' --tls-certificate cert.pem --tls-key key.pem > FILE",
 			"airbound-handover receive --listen '[::]:7000' --plain-text --proxy 127.0.0.1:1935",
 		},
-		Notes: "It listens for TCP and for UDP on one port. Without --proxy it ends with its first session.",
+		Notes: "It listens for TCP and for UDP on one port. Without --proxy it ends with its first session.\n" +
+			"With --output and --state it may be killed and started again in a session: each record is in the\nfile once.",
 		Flags: func(flags *flag.FlagSet) {
 			o.flags(flags)
 			flags.StringVar(&o.listen, "listen", "", "`ADDR:PORT` to listen at (required)")
 			flags.StringVar(&o.proxy, "proxy", "", "`ADDR:PORT` that each session is connected with")
+			flags.StringVar(&o.output, "output", "", "`FILE` for the records; needs --state")
+			flags.StringVar(&o.state, "state", "", "`FILE` about what --output has; removed at the end of the session")
 		},
 		Check: func() error {
 			switch {
 			case o.listen == "":
 				return errors.New("--listen is missing")
+			case (o.output == "") != (o.state == ""):
+				return errors.New("--output and --state go together")
+			case o.output != "" && o.proxy != "":
+				return errors.New("--proxy excludes --output and --state")
 			case !o.plainText && o.certificate == "":
 				return errors.New("--tls-certificate and --tls-key, or --plain-text, are missing")
 			}
@@ -61,6 +72,14 @@ func (o *receiveOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if cfg.TLS, err = o.serverTLS(); err != nil {
 		return err
 	}
+	var to *delivery
+	if o.output != "" {
+		if to, err = openDelivery(o.output, o.state); err != nil {
+			return err
+		}
+		defer func() { _ = to.output.Close() }()
+		to.step, cfg.Origin = o.step, to.origin
+	}
 	listener, err := handover.Listen(o.listen, cfg) //nolint:contextcheck // connections end with the Listener
 	if err != nil {
 		return err
@@ -68,7 +87,7 @@ func (o *receiveOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	defer func() { _ = listener.Close() }()
 	fmt.Fprintf(stderr, "listening at %s\n", listener.Addr())
 	if o.proxy == "" {
-		return o.one(ctx, listener, stdout)
+		return o.one(ctx, listener, stdout, to)
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -88,27 +107,36 @@ func (o *receiveOptions) run(ctx context.Context, stdout, stderr io.Writer) erro
 	}
 }
 
-// one writes the first session's records.
-func (o *receiveOptions) one(ctx context.Context, listener *handover.Listener, stdout io.Writer) error {
+// one writes the first session's records, to a delivery if there is one.
+func (o *receiveOptions) one(
+	ctx context.Context, listener *handover.Listener, stdout io.Writer, to *delivery,
+) error {
 	conn, err := listener.Accept(ctx)
 	if err != nil {
 		return err
 	}
 	err = pumpOut(ctx, conn, func(record handover.Record) error {
-		if o.json {
-			writeJSON(stdout, map[string]any{
+		var text bytes.Buffer
+		switch {
+		case o.json:
+			writeJSON(&text, map[string]any{
 				"session": conn.Name(), "sequence": record.Sequence, "sent_unix_us": record.SentAt.UnixMicro(),
 				"received_unix_us": time.Now().UnixMicro(), "data": record.Data,
 			})
-			return nil
+		case o.lines:
+			text.Write(append(record.Data, '\n'))
+		default:
+			text.Write(record.Data)
 		}
-		data := record.Data
-		if o.lines {
-			data = append(data, '\n')
+		if to != nil {
+			return to.write(record.Sequence, text.Bytes())
 		}
-		_, err := stdout.Write(data)
+		_, err := stdout.Write(text.Bytes())
 		return err
 	})
+	if err != nil && to != nil {
+		return err // The session goes on with the next process.
+	}
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
@@ -116,7 +144,11 @@ func (o *receiveOptions) one(ctx context.Context, listener *handover.Listener, s
 	const patience = 10 * time.Second
 	ending, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return conn.Shutdown(ending)
+	err = conn.Shutdown(ending)
+	if err == nil && to != nil {
+		err = to.finish()
+	}
+	return err
 }
 
 func (o *receiveOptions) connect(ctx context.Context, conn *handover.Conn) error {

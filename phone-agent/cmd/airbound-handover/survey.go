@@ -37,9 +37,9 @@ func surveyCommand() command.Command {
 			"airbound-handover survey --to server.example:7001 --duration 2h --csv ride.csv --events DIR/events.sock",
 			"airbound-handover survey --to '[2001:db8::7]:7001' --plain-text --duration 10m --csv ride.csv --json",
 		},
-		Notes: "The phone sends 1000 bytes each --interval by TCP and by UDP, the server 50 bytes by UDP, on one port " +
-			"number.\nThe table has every packet and every arrival; `airbound-lab survey` draws it. It is written each " +
-			"10 minutes and at\nthe end, which is SIGINT or SIGTERM as well. A connection that breaks ends the survey.",
+		Notes: "The phone sends 1000 bytes each --interval by TCP and by UDP, the server 50 bytes by UDP. The table\n" +
+			"has every packet and every arrival; `airbound-lab survey` draws it. It is written each 10 minutes and\n" +
+			"at the end, which is SIGINT or SIGTERM as well. A connection that breaks ends the survey.",
 		Flags: func(flags *flag.FlagSet) {
 			o.tlsFlags(flags)
 			flags.StringVar(&o.credentials, "credentials-dir", "",
@@ -197,7 +197,7 @@ func (o *surveyOptions) report(result *survey.Result, stdout io.Writer) {
 		fmt.Fprintf(stdout, "the server's clock shows %s more than the phone's, +- %s\n",
 			seconds(summary.ClockOffsetUS), seconds(summary.ClockUncertaintyUS))
 	} else {
-		fmt.Fprintln(stdout, "no datagram of the server's came: the difference of the clocks is not known, nor are delays")
+		fmt.Fprintln(stdout, "no datagram of the server's came: neither the clocks' difference nor delays are known")
 	}
 	fmt.Fprintf(stdout, "%d arrivals; %d packets came twice, %d impossible receipts, %d datagrams refused\n",
 		summary.Events, summary.Duplicates, summary.Refused, result.RefusedDatagrams)

@@ -80,7 +80,7 @@ func TestASurveyWithoutAServer(t *testing.T) {
 func TestWrongFlagsOfASurveyAreNamed(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"survey":                                                          "--to (the phone's end) or --listen (the server's) is missing",
+		"survey":                                                          "or --listen (the server's) is missing",
 		"survey --to h:1 --listen h:1":                                    "or both are there",
 		"survey --to h:1":                                                 "--csv is missing",
 		"survey --to h --csv f":                                           `--to "h" is not ADDR:PORT`,
