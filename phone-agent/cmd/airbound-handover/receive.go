@@ -36,7 +36,8 @@ func receiveCommand() command.Command {
 			"airbound-handover receive --listen '[::]:7000' --plain-text --proxy 127.0.0.1:1935",
 		},
 		Notes: "It listens for TCP and for UDP on one port. Without --proxy it ends with its first session.\n" +
-			"With --output and --state it may be killed and started again in a session: each record is in the\nfile once.",
+			"With --output and --state it may be killed and started again in a session: each record is in the\n" +
+			"file once.",
 		Flags: func(flags *flag.FlagSet) {
 			o.flags(flags)
 			flags.StringVar(&o.listen, "listen", "", "`ADDR:PORT` to listen at (required)")
