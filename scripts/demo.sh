@@ -38,10 +38,10 @@ part() { # TITLE NAME MODES OPTION...
 # The kernel is compiled while Python's packages and Go are installed and the programs are built. In a group of its own:
 # what runs beside a script ignores Ctrl-C, and so would the compilers, which go on when the script is gone.
 prepare() {
-	local kernel log=$OUT/kernel.log
+	local log=$OUT/kernel.log
 	set -m
 	lab/kernel/build.sh --line "$LINE" >"$log" 2>&1 &
-	kernel=$!
+	kernel=$! # no local variable: the trap is run when the function is left
 	set +m
 	trap 'kill -- "-$kernel" 2>/dev/null || true; report_failure' EXIT
 	scripts/setup.sh python-lab go

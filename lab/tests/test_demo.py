@@ -41,10 +41,24 @@ def checkout(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_demo_ends_the_compiler(checkout: Path, number: signal.Signals) -> None:
-    demo = subprocess.Popen([checkout / "scripts" / "demo.sh"], stdout=subprocess.PIPE, text=True, process_group=0)
+    # Where the tests are themselves in the background of a shell, SIGINT is ignored, and stays so in what they start.
+    command = ["env", "--default-signal=INT", checkout / "scripts" / "demo.sh"]
+    demo = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0)
     with demo, (checkout / "compiler").open(encoding="utf-8") as compiler:
         assert compiler.readline() == "compiles\n"
         assert demo.stdout is not None
         assert any("the lab's kernel" in line for line in demo.stdout)
         os.killpg(demo.pid, number)  # as a terminal does
         assert compiler.read() == ""
+
+
+def test_a_demo_that_fails_ends_the_compiler(checkout: Path) -> None:
+    # When the compiler runs, and not before.
+    (checkout / "scripts" / "build.sh").write_text("#!/bin/bash\nread -r <started\nexit 1\n", encoding="utf-8")
+    os.mkfifo(checkout / "started")
+    demo = subprocess.Popen([checkout / "scripts" / "demo.sh"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with demo, (checkout / "compiler").open(encoding="utf-8") as compiler:
+        assert compiler.readline() == "compiles\n"
+        (checkout / "started").write_text("\n", encoding="utf-8")
+        assert compiler.read() == ""
+    assert demo.returncode != 0

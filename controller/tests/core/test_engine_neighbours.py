@@ -18,7 +18,7 @@ SENDS = upload(srtt_ms=90, min_rtt_ms=4.5)
 WAITS = upload(srtt_ms=900, min_rtt_ms=4.5)
 OWN = Edca(Category.BEST_EFFORT, 3, 15, 63, 0)
 QUEUES = EdcaState(can_set=True, own=(OWN,), stations=(OWN._replace(cw_max=1023),), wmm=True)
-CROWDED, ALONE = 8.0, 120.0
+CROWDED, LESS_CROWDED, ALONE = 8.0, 16.0, 120.0
 """Mb/s of each phone, of a channel that is busy for 0.9 of the time."""
 
 
@@ -76,7 +76,8 @@ def test_maxima_grow_and_the_access_point_has_its_own_parameters() -> None:
 
 def test_bounds_end_with_that_reason_where_growing_does_not_help_and_return_when_others_are_gone() -> None:
     scenario = scenario_of()
-    run(scenario, 30, CROWDED)
+    run(scenario, 8, CROWDED)
+    run(scenario, 30, LESS_CROWDED)
     assert largest(scenario) is None
     reasons = {terminal.no_bounds.code for terminal in scenario.engine.terminals() if terminal.no_bounds is not None}
     assert reasons == {Code.NEIGHBOURS}
@@ -91,7 +92,8 @@ def test_windows_that_the_access_point_limits_end_as_well() -> None:
     scenario.windows = CAN_SET
     run(scenario, 6, ALONE, agents=False)
     assert scenario.access_points[BSSID].limits
-    run(scenario, 40, CROWDED, agents=False)
+    run(scenario, 8, CROWDED, agents=False)
+    run(scenario, 40, LESS_CROWDED, agents=False)
     assert not scenario.access_points[BSSID].limits
     reason = scenario.engine.cells[BSSID].windows.reason
     assert reason is not None

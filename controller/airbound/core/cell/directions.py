@@ -35,6 +35,7 @@ class Directions:
 
     factor: float = 1.0  # of all maxima
     largest: float = LARGEST
+    begins: float = APART  # harm above which it is more than 1 for the first time
     _stepped_us: int = 0
     _seen_us: int = 0  # when both directions last wanted the air
     _sum: float = 0.0  # of the harm since the last step
@@ -60,7 +61,7 @@ class Directions:
         if since_us < SETTLED_US + MEASURED_US:
             return False
         harm = self._sum / self._count
-        if 1 / APART <= harm <= APART:
+        if 1 / APART <= harm <= (APART if self.factor > 1 else self.begins):
             return self._step(self.factor, now_us)
         step = min(max(math.sqrt(harm), 1 / STEP_MOST), STEP_MOST)
         return self._step(min(max(self.factor * step, 1.0), self.largest), now_us)

@@ -13,11 +13,12 @@ of cell/directions.py:
     own      = time that the cell's packets took, or need in a full channel, whichever is more      of the channel
     others   = busy time of the channel less that: other cells, and collisions
     harm     = others / own
-    begins   where others have OTHERS_LEAST of the channel and the windows of limited senders are full
+    begins   where others have OTHERS_LEAST of the channel, the windows of limited senders are full, and the harm is
+             above BEGINS: own collisions count as others
     factor   from 1 to LARGEST, as there; 1 when others have had less for three seconds
     ends     bounds, beyond LARGEST: for RAISED_US windows are raised, and then there are none, until others have had
              less for QUIET_US. What a window of LARGEST times the computed one does not get, none gets that is worth
-             having: its RTT is what it is without bounds
+             having: its RTT is what it is without bounds. So it is beside strong interference, which does not yield
 
 Two cells with bounds have half of the channel each without that. While there is a factor, and until it has been 1 for
 QUIET_US, the access point has its own EDCA parameters. Of a full channel others count as OTHERS_MOST at most in the
@@ -35,7 +36,7 @@ from airbound.core.cell.unlimited import RAISED_US
 from airbound.core.policy import UNBOUNDED
 
 OTHERS_LEAST, OTHERS_MOST = 0.3, 0.5
-LARGEST = 8.0
+BEGINS, LARGEST = 1.5, 8.0
 QUIET_US = 30_000_000
 
 
@@ -54,7 +55,7 @@ def channel_air(own_us: float, busy_us: int, active_us: int) -> ChannelAir | Non
 
 
 def _beyond() -> Directions:
-    return Directions(largest=2 * LARGEST)
+    return Directions(largest=2 * LARGEST, begins=BEGINS)
 
 
 @dataclass(slots=True)
@@ -86,8 +87,9 @@ class Neighbours:
         if self._ending_us:
             self._go_on_ending(now_us)
         else:
-            parts = [part * 2 for part in air] if air is not None else [0.0, 0.0]  # over half of the channel
-            self._balance.observe([parts[1]] if claims else [], [parts[0]] if held_back else [], now_us)
+            own, others = air or (0.0, 0.0)
+            # Over half of the channel.
+            self._balance.observe([2 * others] if claims else [], [2 * own] if held_back else [], now_us)
             if self._balance.factor > LARGEST:
                 self._ending_us = now_us
         if self.factor > 1:

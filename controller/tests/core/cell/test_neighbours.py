@@ -56,7 +56,7 @@ def test_the_parts_of_the_channel_follow_from_the_survey() -> None:
     assert channel_air(200_000, 0, 0) is None
 
 
-@pytest.mark.parametrize("harm", [1.5, 3.0, 5.0])
+@pytest.mark.parametrize("harm", [1.8, 3.0, 5.0])
 def test_windows_grow_until_the_cell_has_half_of_the_channel_and_stay(harm: float) -> None:
     channel = Channel(harm).run(60)
     assert 1 / APART <= channel.harm <= APART
@@ -68,7 +68,7 @@ def test_windows_grow_until_the_cell_has_half_of_the_channel_and_stay(harm: floa
 
 
 def test_where_that_does_not_help_windows_are_raised_and_then_bounds_end() -> None:
-    channel = Channel(10.0, gain=0.2)
+    channel = Channel(20.0, gain=0.4)
     while channel.neighbours.factor < UNBOUNDED:
         assert channel.neighbours.factor <= LARGEST
         channel.run(1)
@@ -83,6 +83,10 @@ def test_where_that_does_not_help_windows_are_raised_and_then_bounds_end() -> No
     assert channel.neighbours.ended
     channel.run(2, air=IDLE)
     assert (channel.neighbours.ended, channel.neighbours.factor, channel.neighbours.air) == (False, 1.0, None)
+
+
+def test_harm_that_own_collisions_may_make_begins_nothing() -> None:
+    assert set(Channel(1.45).run(100).factors) == {1.0}
 
 
 def test_two_cells_with_bounds_stay_as_they_are() -> None:
