@@ -200,11 +200,11 @@ def _decision(decision: Decision, policy: Policy) -> operations_pb2.Decision:
         own_min_rtt_us=decision.own_min_rtt_us,
         rtt_ratio=policy_input.rtt_ratio,
         capacity_bps=round(policy_input.capacity_bps) if policy.uses_capacity else 0,
-        formula=policy.formula(policy_input) + _beside_unlimited(policy_input),
+        formula=policy.formula(policy_input) + _beside_others(policy_input),
     )
 
 
-def _beside_unlimited(policy_input: PolicyInput) -> str:
+def _beside_others(policy_input: PolicyInput) -> str:
     if policy_input.widened >= UNBOUNDED:
         return "; raised before bounds end"
     return (

@@ -8,7 +8,7 @@ of them 4. An access point that waits longer than its own parameters have it mak
 come last.
 
 So the maxima of the cell grow by a factor until the cell has as much of the channel as all others together, by the rule
-of cell/directions.py:
+of cell/balance.py:
 
     own      = time that the cell's packets took, or need in a full channel, whichever is more      of the channel
     others   = busy time of the channel less that: other cells, and collisions
@@ -31,7 +31,7 @@ of ten would have a tenth without bounds.
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from airbound.core.cell.directions import Directions
+from airbound.core.cell.balance import Balance
 from airbound.core.cell.unlimited import RAISED_US
 from airbound.core.policy import UNBOUNDED
 
@@ -54,19 +54,17 @@ def channel_air(own_us: float, busy_us: int, active_us: int) -> ChannelAir | Non
     return ChannelAir(min(1.0, own_us / active_us), max(0.0, busy_us - own_us) / active_us)
 
 
-def _beyond() -> Directions:
-    return Directions(largest=2 * LARGEST, begins=BEGINS)
+def _beyond() -> Balance:
+    return Balance(largest=2 * LARGEST, begins=BEGINS)
 
 
 @dataclass(slots=True)
 class Neighbours:
     """Of one cell. Times are the controller's."""
 
-    air: ChannelAir | None = (
-        None  # when a factor was first needed; none: the access point may wait longer than by itself
-    )
+    air: ChannelAir | None = None  # when a factor was first needed; none: the access point may wait longer
     ended: bool = False  # whether there are no bounds any more
-    _balance: Directions = field(default_factory=_beyond)
+    _balance: Balance = field(default_factory=_beyond)
     _widened_us: int = 0  # when there last was a factor
     _ending_us: int = 0  # since when bounds are about to end; 0: they are not
     _claimed_us: int = 0  # when others last had OTHERS_LEAST

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.air import AirShares
+from airbound.core.cell.balance import Balance
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import ChannelAccess
-from airbound.core.cell.directions import Directions
 from airbound.core.cell.kept_txop import KeptTxop
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
@@ -74,7 +74,7 @@ class CellState:
     min_rtt: MinRtt = field(init=False)
     air: AirShares = field(default_factory=AirShares)
     unlimited: Unlimited = field(default_factory=Unlimited)
-    directions: Directions = field(default_factory=Directions)
+    directions: Balance = field(default_factory=Balance)  # beside downloads
     neighbours: Neighbours = field(default_factory=Neighbours)
     kept_txop: KeptTxop = field(default_factory=KeptTxop)
     policy: Policy = field(init=False)  # with what it learned here

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.directions import APART
+from airbound.core.cell.balance import APART
 from airbound.core.cell.neighbours import LARGEST, OTHERS_LEAST, ChannelAir, Neighbours, channel_air
 from airbound.core.cell.unlimited import RAISED_US
 from airbound.core.policy import UNBOUNDED

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.directions import APART, LARGEST, STEP_MOST, Directions
+from airbound.core.cell.balance import APART, LARGEST_BESIDE_DOWNLOADS, STEP_MOST, Balance
 
 SECOND_US = 1_000_000
 
@@ -19,21 +19,21 @@ class Cell:
 
     def __init__(self, harm: float, gain: float = 1.5) -> None:
         self._harm, self._gain = harm, gain
-        self.directions, self.now_us = Directions(), SECOND_US
+        self.balance, self.now_us = Balance(), SECOND_US
         self.factors = list[float]()
 
     @property
     def harm(self) -> float:
-        return self._harm / self.directions.factor**self._gain
+        return self._harm / self.balance.factor**self._gain
 
     def run(self, seconds: int, *, noise: Sequence[float] = (1.0,), receives: bool = True) -> "Cell":
         for second in range(seconds):
             self.now_us += SECOND_US
-            before = self.directions.factor
+            before = self.balance.factor
             received = [self.harm * noise[second % len(noise)]] * 3 if receives else [0.1]
-            moved = self.directions.observe(received, [1.0] * 10, self.now_us)
-            assert moved is (self.directions.factor != before)
-            self.factors.append(self.directions.factor)
+            moved = self.balance.observe(received, [1.0] * 10, self.now_us)
+            assert moved is (self.balance.factor != before)
+            self.factors.append(self.balance.factor)
         return self
 
 
@@ -42,9 +42,9 @@ class Cell:
 def test_windows_grow_until_each_direction_has_its_part_and_stay(harm: float, gain: float) -> None:
     cell = Cell(harm, gain).run(90)
     assert 1 / APART <= cell.harm <= APART
-    settled = cell.directions.factor
+    settled = cell.balance.factor
     cell.run(200)
-    assert cell.directions.factor == settled
+    assert cell.balance.factor == settled
 
 
 @given(st.floats(1.0, 8.0), st.floats(0.8, 1.9), st.lists(st.floats(0.97, 1.03), min_size=1, max_size=7))
@@ -54,7 +54,7 @@ def test_it_never_goes_to_and_fro(harm: float, gain: float, noise: list[float]) 
     downward = [index for index, step in enumerate(steps) if step < 1]
     assert not downward or all(step < 1 for step in steps[downward[0] :])
     assert all(1 / STEP_MOST - 1e-9 <= step <= STEP_MOST + 1e-9 for step in steps)
-    assert all(1 <= factor <= LARGEST for factor in factors)
+    assert all(1 <= factor <= LARGEST_BESIDE_DOWNLOADS for factor in factors)
 
 
 def test_where_uploads_have_more_than_their_part_windows_stay_as_computed() -> None:
@@ -64,26 +64,26 @@ def test_where_uploads_have_more_than_their_part_windows_stay_as_computed() -> N
 def test_windows_shrink_again_when_downloads_take_less() -> None:
     cell = Cell(3.4).run(90)
     cell._harm = 1.2
-    before = cell.directions.factor
+    before = cell.balance.factor
     cell.run(90)
-    assert 1 <= cell.directions.factor < before
+    assert 1 <= cell.balance.factor < before
 
 
 def test_without_downloads_that_want_their_part_they_are_as_computed_after_some_seconds() -> None:
     cell = Cell(3.4).run(90)
-    assert cell.directions.factor > 1
-    assert cell.run(2, receives=False).directions.factor > 1
-    assert cell.run(2, receives=False).directions.factor == 1
+    assert cell.balance.factor > 1
+    assert cell.run(2, receives=False).balance.factor > 1
+    assert cell.run(2, receives=False).balance.factor == 1
 
 
 def test_a_pause_of_one_direction_is_no_measurement() -> None:
-    directions = Directions()
+    directions = Balance()
     for second in range(1, 60):
         assert not directions.observe([5.0], [1.0] if second % 5 == 0 else [], second * SECOND_US)
 
 
 def test_senders_that_get_nothing_make_no_error() -> None:
-    directions = Directions()
+    directions = Balance()
     for second in range(1, 30):
         directions.observe([1.0], [0.0], second * SECOND_US)
     assert directions.factor > 1
