@@ -95,17 +95,20 @@ use_tools() {
 
 # What the agents are made of.
 agent_sources=(ap-firmware phone-agent internal proto go.mod go.sum)
+# Of that, what their programs are made of.
+agent_code=("${agent_sources[@]}" ':(exclude)*_test.go' ':(exclude)*.md' ':(exclude)*/tests/*' ':(exclude)*/testdata/*')
 
 # agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so
-# it is always as long: a commit must not change what the lab's cells measure.
+# it is always as long: a commit must not change what the lab's cells measure. Nor must one of tests and documents make
+# other programs, which would have all cells with agents booted again.
 agent_version() {
 	local release commit changed
 	release=$(sed -n 's/^version = "\(.*\)"$/\1/p' controller/pyproject.toml)
-	if ! commit=$(git log -1 --format=%H -- "${agent_sources[@]}" 2>/dev/null) || [[ -z $commit ]]; then
+	if ! commit=$(git log -1 --format=%H -- "${agent_code[@]}" 2>/dev/null) || [[ -z $commit ]]; then
 		echo "$release-unknown0"
 		return
 	fi
-	changed=$(git status --porcelain -- "${agent_sources[@]}")
+	changed=$(git status --porcelain -- "${agent_code[@]}")
 	if [[ -n $changed ]]; then
 		echo "$release-modified"
 	else

@@ -30,5 +30,5 @@ def test_each_figure_is_in_the_picture(picture: str) -> None:
     labels = shown_in(picture)
     for figure in figures:
         # Half of the figure's last decimal, and half a tenth: the labels of bars are rounded as well.
-        room = 0.5 * 10 ** -len(figure.partition(".")[2]) + 0.05
-        assert [label for label in labels if abs(label - float(figure)) <= room], f"{figure} is not in {picture}"
+        rounding = 0.5 * 10 ** -len(figure.partition(".")[2]) + 0.05
+        assert [label for label in labels if abs(label - float(figure)) <= rounding], f"{figure} is not in {picture}"

@@ -115,13 +115,23 @@ def _directory(name: str, path: Path, plan: str) -> list[str]:
     if name == guest_paths.CONTROLLER:
         return _files(path / "airbound")
     if name.startswith(guest_paths.PACKAGES):
-        return [f"{record.parent.name} {_file(record)}" for record in sorted(path.glob("*.dist-info/RECORD"))]
+        return [line for record in sorted(path.glob("*.dist-info/RECORD")) for line in _installed(record)]
     named = re.findall(rf"{guest_paths.GUEST_DIRECTORY}/{name}/([^/\" :]+)", plan)
     files = {path / file for file in named}
     if any(_is_text(file) for file in files):
         # A script may start what lies beside it.
         files |= {file for file in path.iterdir() if file.is_file()}
     return [f"{file.name} {_file(file)}" for file in sorted(files)]
+
+
+def _installed(record: Path) -> list[str]:
+    """Return the files of a package with their hashes, by its record, but for those that name where the virtual
+    environment or the checkout is: commands, and a package whose sources are elsewhere.
+    """
+    lines = record.read_text(encoding="utf-8").splitlines()
+    if any(line.startswith("__editable__") for line in lines):
+        return []
+    return [f"{record.parent.name} {line}" for line in lines if not line.startswith("..")]
 
 
 @functools.cache

@@ -165,6 +165,24 @@ def test_what_lies_beside_a_script_matters(made: Host) -> None:
     assert made.key() != first
 
 
+def packages(directory: Path, *, module: str = "1", command: str = "1") -> list[str]:
+    """Inputs of a virtual environment with a package, and with one whose sources are elsewhere."""
+    records = {
+        "some-1.0": [f"some/module.py,sha256={module},9", f"../../../bin/some,sha256={command},9"],
+        "airbound-0.1.0": ["__editable__.airbound-0.1.0.pth,sha256=1,9", f"airbound-0.1.0.dist-info/x,sha256={command},9"],
+    }
+    for name, lines in records.items():
+        Host.file(directory / f"{name}.dist-info" / "RECORD", "\n".join(lines))
+    return kept_cells._directory("packages1", directory, "")
+
+
+def test_packages_matter_and_where_they_are_installed_does_not(tmp_path: Path) -> None:
+    first = packages(tmp_path / "a")
+    assert first == ["some-1.0.dist-info some/module.py,sha256=1,9"]
+    assert packages(tmp_path / "b", command="2") == first
+    assert packages(tmp_path / "c", module="2") != first
+
+
 def test_programs_of_this_machine_matter(made: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = made.key("cubic")
     made.file(tmp_path / "bin" / "dpkg-query", '#!/bin/sh\necho "hostapd 3:1.0"\n').chmod(0o755)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -236,3 +237,9 @@ def test_the_monitor_line_of_a_connection(monitor_bounds: Path, text: str, found
     )
     assert result.stderr == ""
     assert (result.stdout if result.returncode == 0 else None) == found
+
+
+def test_it_has_the_same_bytes_wherever_the_checkout_is(traffic: Path, tmp_path: Path) -> None:
+    elsewhere = shutil.copytree(Path(__file__).parents[1] / "traffic", tmp_path / "a-checkout-at-another-path")
+    subprocess.run(["make", "-s", "-C", elsewhere, f"BUILD={tmp_path}"], check=True)
+    assert (tmp_path / "airbound-traffic").read_bytes() == traffic.read_bytes()
