@@ -169,7 +169,7 @@ def packages(directory: Path, *, module: str = "1", command: str = "1") -> list[
     """Inputs of a virtual environment with a package, and with one whose sources are elsewhere."""
     records = {
         "some-1.0": [f"some/module.py,sha256={module},9", f"../../../bin/some,sha256={command},9"],
-        "airbound-0.1.0": ["__editable__.airbound-0.1.0.pth,sha256=1,9", f"airbound-0.1.0.dist-info/x,sha256={command},9"],
+        "airbound-0.1": ["__editable__.airbound-0.1.pth,sha256=1,9", f"airbound-0.1.dist-info/x,sha256={command},9"],
     }
     for name, lines in records.items():
         Host.file(directory / f"{name}.dist-info" / "RECORD", "\n".join(lines))

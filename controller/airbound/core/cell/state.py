@@ -384,8 +384,9 @@ class CellState:
 
     def unavailable_for(self, terminal: Terminal, now_us: int) -> Reason | None:
         """Why nothing can be decided for a terminal that is joined."""
-        if now_us >= self.terminal_stale_at_us(terminal) and terminal.sends and self.is_owned(now_us):
-            return Reason(Code.TERMINAL_STALE, limit=self._terminal_stale_ms(terminal) / 1000)
+        stale_at_us = self.terminal_stale_at_us(terminal)
+        if now_us >= stale_at_us and terminal.sends and self.is_owned(now_us):
+            return Reason(Code.TERMINAL_STALE, limit=(stale_at_us - 1 - terminal.reported_at_us) / 1e6)
         return self.unavailable(now_us)
 
     def is_stale(self, now_us: int) -> bool:
@@ -394,11 +395,8 @@ class CellState:
 
     def terminal_stale_at_us(self, terminal: Terminal) -> int:
         """When nothing is known any more of a terminal that sent by its last report."""
-        return terminal.reported_at_us + self._terminal_stale_ms(terminal) * 1000 + 1
-
-    def _terminal_stale_ms(self, terminal: Terminal) -> int:
-        """How long after its last report that is."""
-        return self.settings.parameters.safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved
+        stale_ms = self.settings.parameters.safety.terminal_stale_ms + RELAYED_MS * terminal.stream.moved
+        return terminal.reported_at_us + stale_ms * 1000 + 1
 
     @property
     def stale_at_us(self) -> int:
