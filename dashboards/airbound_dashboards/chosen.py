@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from airbound_dashboards import fill
-from airbound_dashboards.api import Prometheus
+from airbound_dashboards.api import Prometheus, Series
 
 
 class Span(NamedTuple):
@@ -70,3 +70,16 @@ def chosen(board: Mapping[str, Any], prometheus: Prometheus, span: Span, wanted:
         else:
             raise LookupError(f"{name}: there is nothing to choose from")
     return values
+
+
+def answer(target: Mapping[str, Any], values: Mapping[str, str], prometheus: Prometheus, span: Span) -> list[Series]:
+    """What a query of a panel returns; `values` are those of the dashboard's variables.
+
+    Raises:
+        KeyError: a variable of the query has no value.
+        QueryError: Prometheus does not answer.
+    """
+    expr = fill.fill(target["expr"], {**values, **span.values()})
+    if target.get("instant"):
+        return prometheus.instant(expr, span.to_s)
+    return prometheus.range(expr, span.from_s, span.to_s, span.step_s)

@@ -1,30 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every query of every dashboard, and every rule, against a real Prometheus that scrapes two real controllers."""
 
-import json
 import math
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airbound_dashboards import fill
-from airbound_dashboards.api import Prometheus, QueryError, Series
-from airbound_dashboards.chosen import Span, choices, chosen
+from airbound_dashboards.api import Prometheus, QueryError
+from airbound_dashboards.chosen import Span, answer, choices
+from airbound_dashboards.live.complete import Asked, boards, queries, values
 from airbound_dashboards.live.site import CONTROLLED, WATCHED
 
-GENERATED = Path(__file__).parents[1] / "generated"
-BOARDS = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(GENERATED.glob("*.json"))}
-WANTED = {"bssid": CONTROLLED, "terminal": "phone-3"}
-
-
-def queries() -> Iterator[Any]:
-    for name, board in BOARDS.items():
-        for panel in board["panels"]:
-            for target in panel.get("targets", ()):
-                yield pytest.param(name, panel, target, id=f"{name}: {panel['title']}: {target['refId']}")
+BOARDS = boards()
 
 
 def annotations() -> Iterator[Any]:
@@ -33,58 +23,43 @@ def annotations() -> Iterator[Any]:
             yield pytest.param(name, annotation, id=f"{name}: {annotation['name']}")
 
 
-def values_of(name: str, prometheus: Prometheus, span: Span) -> dict[str, str]:
-    names = {variable["name"] for variable in BOARDS[name]["templating"]["list"]}
-    wanted = {key: value for key, value in WANTED.items() if key in names}
-    return {**chosen(BOARDS[name], prometheus, span, wanted), **span.values()}
-
-
-def ask(expr: str, target: dict[str, Any], prometheus: Prometheus, span: Span) -> list[Series]:
-    if target.get("instant"):
-        return prometheus.instant(expr, span.to_s)
-    return prometheus.range(expr, span.from_s, span.to_s, span.step_s)
-
-
 def test_there_are_queries() -> None:
     assert len(BOARDS) == 4
     assert len(list(queries())) > 100
 
 
-@pytest.mark.parametrize(("name", "panel", "target"), [*queries()])
-def test_a_query_returns_data_with_the_labels_of_its_legend(
-    name: str, panel: dict[str, Any], target: dict[str, Any], prometheus: Prometheus, span: Span
-) -> None:
-    expr = fill.fill(target["expr"], values_of(name, prometheus, span))
-    found = ask(expr, target, prometheus, span)
+@pytest.mark.parametrize("asked", [*queries()], ids=str)
+def test_a_query_returns_data_with_the_labels_of_its_legend(asked: Asked, prometheus: Prometheus, span: Span) -> None:
+    of_board, target = values(asked.board, prometheus, span), asked.target
+    expr = fill.fill(target["expr"], {**of_board, **span.values()})
+    found = answer(target, of_board, prometheus, span)
     assert found, expr
-    assert any(math.isfinite(value) for series in found for _, value in series.points), expr
+    assert any(math.isfinite(value) for one in found for _, value in one.points), expr
     shown = fill.legend_labels(target.get("legendFormat", ""))
     for label in shown:
-        assert any(series.labels.get(label) for series in found), f"{label}: {[series.labels for series in found]}"
-    legends = [fill.legend(target["legendFormat"], series.labels) for series in found if target.get("legendFormat")]
+        assert any(one.labels.get(label) for one in found), f"{label}: {[one.labels for one in found]}"
+    legends = [fill.legend(target["legendFormat"], one.labels) for one in found if target.get("legendFormat")]
     assert all(legends), legends
     assert len(set(legends)) == len(legends), legends
-    for transformation in panel.get("transformations", ()):
+    for transformation in asked.panel.get("transformations", ()):
         key = transformation["options"].get("byField")
-        assert key is None or all(series.labels.get(key) for series in found), key
+        assert key is None or all(one.labels.get(key) for one in found), key
 
 
 def test_of_single_cells_no_more_are_shown_than_were_chosen(prometheus: Prometheus, span: Span) -> None:
-    checked = 0
-    for panel in BOARDS["fleet"]["panels"]:
-        for target in panel.get("targets", ()):
-            if target.get("legendFormat") == "{{bssid}}":
-                expr = fill.fill(target["expr"], {**values_of("fleet", prometheus, span), "top": "1"})
-                assert len(ask(expr, target, prometheus, span)) == 1, expr
-                checked += 1
-    assert checked == 5
+    of_cells = [asked for asked in queries() if asked.board == "fleet"]
+    of_cells = [asked for asked in of_cells if asked.target.get("legendFormat") == "{{bssid}}"]
+    assert len(of_cells) == 5
+    top = {**values("fleet", prometheus, span), "top": "1"}
+    for asked in of_cells:
+        assert len(answer(asked.target, top, prometheus, span)) == 1, asked
 
 
 @pytest.mark.parametrize(("name", "annotation"), [*annotations()])
 def test_an_annotation_returns_events_with_the_labels_of_its_text(
     name: str, annotation: dict[str, Any], prometheus: Prometheus, span: Span
 ) -> None:
-    expr = fill.fill(annotation["expr"], values_of(name, prometheus, span))
+    expr = fill.fill(annotation["expr"], {**values(name, prometheus, span), **span.values()})
     found = prometheus.range(expr, span.from_s, span.to_s, span.step_s)
     assert found, expr
     labels = fill.legend_labels(annotation["titleFormat"] + annotation["textFormat"])
@@ -104,19 +79,19 @@ def test_variables_offer_what_there_is(name: str, prometheus: Prometheus, span: 
         "job": {"airbound"},
         "top": {"5", "10", "20", "50"},
     }
-    values: dict[str, str] = {}
+    so_far: dict[str, str] = {}
     for variable in BOARDS[name]["templating"]["list"]:
         if variable["type"] == "datasource":
             assert variable["query"] == "prometheus"
             continue
-        found = choices(variable, values, prometheus, span)
+        found = choices(variable, so_far, prometheus, span)
         if variable["name"] == "instance":
             assert len(found) == 2
         elif variable["name"] == "terminal":  # phone-10 comes and goes
             assert set(found) - {"phone-10"} == expected["terminal"]
         else:
             assert set(found) == expected[variable["name"]]
-        values[variable["name"]] = variable.get("allValue") or found[0]
+        so_far[variable["name"]] = variable.get("allValue") or found[0]
 
 
 def test_a_cell_is_chosen_by_its_names(prometheus: Prometheus, span: Span) -> None:

@@ -5,9 +5,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from airbound_dashboards import fill
+from airbound_dashboards import chosen, fill
 from airbound_dashboards.api import Labels, Prometheus
-from airbound_dashboards.chosen import Span, chosen
+from airbound_dashboards.chosen import Span
 
 
 class Shown(NamedTuple):
@@ -35,7 +35,7 @@ def content(board: Mapping[str, Any], prometheus: Prometheus, span: Span, wanted
         QueryError: Prometheus does not answer.
         LookupError: a variable has no choice, or not the wanted one.
     """
-    own = chosen(board, prometheus, span, wanted)
+    own = chosen.chosen(board, prometheus, span, wanted)
     values = {**own, **span.values()}
     panels = [
         (panel, [shown for target in panel.get("targets", ()) for shown in _series(target, prometheus, span, values)])
@@ -48,13 +48,8 @@ def content(board: Mapping[str, Any], prometheus: Prometheus, span: Span, wanted
 
 
 def _series(target: Mapping[str, Any], prometheus: Prometheus, span: Span, values: Mapping[str, str]) -> list[Shown]:
-    expr = fill.fill(target["expr"], values)
-    if target.get("instant"):
-        found = prometheus.instant(expr, span.to_s)
-    else:
-        found = prometheus.range(expr, span.from_s, span.to_s, span.step_s)
     shown = []
-    for series in found:
+    for series in chosen.answer(target, values, prometheus, span):
         points = [(at_s, value) for at_s, value in series.points if math.isfinite(value)]
         if points:
             name = fill.legend(target.get("legendFormat", ""), series.labels)
