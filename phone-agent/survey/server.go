@@ -37,15 +37,21 @@ type Server struct {
 	stats Stats
 }
 
-// Stats count what a server has refused.
+// Stats count what a server has refused or left out.
 type Stats struct {
-	// Connections said no valid hello, or were too many; Datagrams are malformed, of no survey, or not authentic.
+	// Connections began without a valid hello, or were too many; Datagrams are malformed, of no survey, or not
+	// authentic.
 	Connections, Datagrams uint64
+	// Receipts were left out since a phone took none: its table has these packets as lost.
+	Receipts uint64
 }
 
 // Stats returns the counters.
 func (s *Server) Stats() Stats {
-	return Stats{atomic.LoadUint64(&s.stats.Connections), atomic.LoadUint64(&s.stats.Datagrams)}
+	return Stats{
+		atomic.LoadUint64(&s.stats.Connections), atomic.LoadUint64(&s.stats.Datagrams),
+		atomic.LoadUint64(&s.stats.Receipts),
+	}
 }
 
 const (
@@ -56,6 +62,8 @@ const (
 	handshakeTimeout = 20 * time.Second
 	// receiptsMax of a phone that takes none are those of half an hour.
 	receiptsMax = 36_000
+	// writeTimeout ends the survey of a phone that takes no receipts.
+	writeTimeout = 30 * time.Minute
 	// receiptsPause is between two transmissions of receipts: what is surveyed is not to be full of them.
 	receiptsPause = time.Second
 )
@@ -85,13 +93,12 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, datagrams net
 		s.SessionsMax = sessionsMax
 	}
 	s.started, s.sessions = time.Now(), map[Session]*session{}
-	s.open = make(chan struct{}, 4*s.SessionsMax) // Two for each survey, and as many that say hello.
+	s.open = make(chan struct{}, 4*s.SessionsMax) // Two for each survey, and as many that begin.
 	var running sync.WaitGroup
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _, _ = listener.Close(), datagrams.Close() })
-	defer stop()
+	context.AfterFunc(ctx, func() { _, _ = listener.Close(), datagrams.Close() })
 	running.Go(func() { s.receive(ctx, datagrams) })
 	port := portOf(datagrams.LocalAddr())
 	for {
@@ -146,7 +153,7 @@ func (s *Server) connection(ctx context.Context, raw net.Conn, datagrams net.Pac
 		atomic.AddUint64(&s.stats.Connections, 1)
 		return
 	}
-	defer func() { _ = conn.Close() }() // TLS says that this is the end.
+	defer func() { _ = conn.Close() }() // With TLS this sends that it is the end.
 	one := s.attach(hello)
 	answer := Answer{hello.Role, port}
 	if one == nil {
@@ -160,6 +167,15 @@ func (s *Server) connection(ctx context.Context, raw net.Conn, datagrams net.Pac
 		return
 	}
 	if hello.Role == Data {
+		ended := make(chan struct{})
+		defer close(ended)
+		go func() {
+			select {
+			case <-one.over:
+				_ = raw.Close()
+			case <-ended:
+			}
+		}()
 		s.records(conn, one)
 		return
 	}
@@ -234,9 +250,16 @@ func (s *Server) records(conn net.Conn, one *session) {
 func (s *Server) note(one *session, receipt Receipt) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if len(one.receipts) < receiptsMax {
-		one.receipts = append(one.receipts, receipt)
+	s.add(one, receipt)
+}
+
+// add is called with the mutex locked.
+func (s *Server) add(one *session, receipt Receipt) {
+	if len(one.receipts) >= receiptsMax {
+		atomic.AddUint64(&s.stats.Receipts, 1)
+		return
 	}
+	one.receipts = append(one.receipts, receipt)
 }
 
 // control sends receipts until the phone ends the survey, and the last of them then.
@@ -255,6 +278,7 @@ func (s *Server) control(conn net.Conn, one *session) {
 		for _, each := range receipts {
 			text = each.Append(text)
 		}
+		_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 		if _, err := conn.Write(text); err != nil || last {
 			return
 		}
@@ -338,8 +362,6 @@ func (s *Server) take(octets []byte, from net.Addr, nowUS int64) bool {
 	if datagram.Sequence > one.last { // One that comes again, or late, does not move the phone.
 		one.phone, one.last, one.lastAtUS = from, datagram.Sequence, nowUS
 	}
-	if len(one.receipts) < receiptsMax {
-		one.receipts = append(one.receipts, Receipt{UDPUp, datagram.Sequence, nowUS})
-	}
+	s.add(one, Receipt{UDPUp, datagram.Sequence, nowUS})
 	return true
 }

@@ -115,8 +115,8 @@ func (o *surveyOptions) server(ctx context.Context, _, stderr io.Writer) error {
 	server := &survey.Server{TLS: secure, Interval: o.interval}
 	server.Ended = func(name string) {
 		stats := server.Stats()
-		fmt.Fprintf(stderr, "survey %s has ended; refused since the start: %d connections, %d datagrams\n",
-			name, stats.Connections, stats.Datagrams)
+		fmt.Fprintf(stderr, "survey %s has ended; since the start %d connections and %d datagrams were refused, "+
+			"and %d receipts left out\n", name, stats.Connections, stats.Datagrams, stats.Receipts)
 	}
 	return server.Serve(ctx, listener, datagrams)
 }
