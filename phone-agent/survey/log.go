@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"unicode"
@@ -58,6 +59,17 @@ type Log struct {
 	events []event
 	// Duplicates came a second time; Unknown are receipts of packets that were not sent.
 	Duplicates, Unknown uint64
+}
+
+// clone is a copy to write and to sum up, not to note packets in.
+func (l *Log) clone() *Log {
+	copied := *l
+	for series, packets := range l.up {
+		copied.up[series] = slices.Clone(packets)
+	}
+	copied.down, copied.events = slices.Clone(l.down), slices.Clone(l.events)
+	copied.Clock.best, copied.seen = maps.Clone(l.Clock.best), nil
+	return &copied
 }
 
 // Full reports whether no more packets can be noted.

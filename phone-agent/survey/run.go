@@ -28,7 +28,7 @@ type Config struct {
 	Duration time.Duration
 	// Drain is how long the last records may take after the survey; 0 is 2 minutes.
 	Drain time.Duration
-	// Saved, unless nil, is called now and then with the log so far, which nothing else uses meanwhile.
+	// Saved, unless nil, is called now and then with a copy of the log so far. The survey goes on meanwhile.
 	Saved func(*Log)
 	// SaveInterval is between two calls of Saved; 0 is 10 minutes.
 	SaveInterval time.Duration
@@ -41,6 +41,8 @@ const (
 
 // errRefused is a server that has too many surveys.
 var errRefused = errors.New("the server refuses the survey: it has too many")
+
+var errNoAnswer = fmt.Errorf("no answer within %s", handshakeTimeout)
 
 // phone is a survey that runs.
 type phone struct {
@@ -108,7 +110,7 @@ func Run(ctx context.Context, server string, cfg Config) (*Result, error) {
 }
 
 func (p *phone) dial(ctx context.Context, server string, hello Hello) (net.Conn, uint16, error) {
-	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errNoAnswer)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", server)
 	if err != nil {
@@ -140,9 +142,12 @@ func (p *phone) dial(ctx context.Context, server string, hello Hello) (net.Conn,
 	if err == nil && answer.Role != hello.Role {
 		err = errRefused
 	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause // Rather than that the connection was closed for it.
+	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, 0, fmt.Errorf("begin the survey: %w", err)
+		return nil, 0, fmt.Errorf("begin the survey with %s: %w", server, err)
 	}
 	return conn, answer.UDPPort, nil
 }
@@ -224,22 +229,21 @@ func (p *phone) sendRecords(ctx context.Context, data net.Conn) error {
 	queue := make(chan []byte, queueMax)
 	written := make(chan error, 1)
 	go func() {
-		var failed error
 		for record := range queue {
-			if failed == nil {
-				_, failed = data.Write(record)
+			if _, err := data.Write(record); err != nil {
+				written <- fmt.Errorf("send a record: %w", err)
+				return
 			}
 		}
-		written <- failed
+		written <- nil
 	}()
 	for {
 		select {
 		case <-ctx.Done():
 			close(queue)
-			if err := <-written; err != nil {
-				return fmt.Errorf("send a record: %w", err)
-			}
-			return nil
+			return <-written
+		case err := <-written:
+			return err
 		case <-ticker.C:
 		}
 		p.mutex.Lock()
@@ -349,7 +353,8 @@ func (p *phone) save(ctx context.Context) {
 		case <-time.After(p.cfg.SaveInterval):
 		}
 		p.mutex.Lock()
-		p.cfg.Saved(p.log)
+		log := p.log.clone()
 		p.mutex.Unlock()
+		p.cfg.Saved(log)
 	}
 }
