@@ -41,15 +41,15 @@ type packet struct {
 
 const absent = int64(-1 << 63)
 
-// packetsMax of one series are 28 hours at 100 ms.
-const packetsMax = 1_000_000
+// PacketsMax is how many packets of one series a Log notes, 28 hours at 100 ms, and how many events.
+const PacketsMax = 1_000_000
 
 type event struct {
 	atUS int64
 	text string
 }
 
-// Log is what a phone knows of a survey. All times are in us since 1970. It is not safe for use by several goroutines.
+// Log is what a phone has noted of a survey. All times are in us since 1970. It is not safe for use by several goroutines.
 type Log struct {
 	Clock Clock
 	// Of the phone's packets the one with the sequence number n is at n-1.
@@ -59,6 +59,8 @@ type Log struct {
 	events []event
 	// Duplicates came a second time; Unknown are receipts of packets that were not sent.
 	Duplicates, Unknown uint64
+	// LeftOut are packets and events beyond PacketsMax.
+	LeftOut uint64
 }
 
 // clone is a copy to write and to sum up, not to note packets in.
@@ -72,14 +74,24 @@ func (l *Log) clone() *Log {
 	return &copied
 }
 
-// Full reports whether no more packets can be noted.
-func (l *Log) Full() bool { return max(len(l.up[TCPUp]), len(l.up[UDPUp]), len(l.down)) >= packetsMax }
+// full counts what is left out as there are so many already.
+func (l *Log) full(noted int) bool {
+	if noted < PacketsMax {
+		return false
+	}
+	l.LeftOut++
+	return true
+}
 
-// Sent notes a packet of the phone's and returns its sequence number.
-func (l *Log) Sent(series Series, phoneUS int64) uint64 {
-	sequence := uint64(len(l.up[series])) + 1
+// Sent notes a packet of the phone's and returns its sequence number. It is false if the packet is one too many, and
+// then it should not be sent.
+func (l *Log) Sent(series Series, phoneUS int64) (sequence uint64, noted bool) {
+	if l.full(len(l.up[series])) {
+		return 0, false
+	}
+	sequence = uint64(len(l.up[series])) + 1
 	l.up[series] = append(l.up[series], packet{sequence, phoneUS, absent})
-	return sequence
+	return sequence, true
 }
 
 // Received notes the receipt of a packet of the phone's.
@@ -102,7 +114,7 @@ func (l *Log) ReceivedDown(datagram Down, phoneUS int64) bool {
 		l.Duplicates++
 		return false
 	}
-	if l.Full() {
+	if l.full(len(l.down)) {
 		return false
 	}
 	if l.seen == nil {
@@ -127,7 +139,9 @@ func (l *Log) Event(phoneUS int64, text string) {
 			printable[i] = unicode.ReplacementChar
 		}
 	}
-	l.events = append(l.events, event{phoneUS, string(printable)})
+	if !l.full(len(l.events)) {
+		l.events = append(l.events, event{phoneUS, string(printable)})
+	}
 }
 
 // Summary is a survey in a few numbers. Times are in us; delays are of the packets that came.
@@ -141,12 +155,14 @@ type Summary struct {
 	Duplicates         uint64 `json:"duplicates"`
 	// Receipts and exchanges that cannot be.
 	Refused uint64 `json:"refused"`
+	// Packets and events beyond PacketsMax.
+	LeftOut uint64 `json:"left_out"`
 }
 
 // SeriesSummary is of one kind of packets.
 type SeriesSummary struct {
 	Name string `json:"name"`
-	// Sent is of the server's packets the highest number that came: the phone does not know of more.
+	// Sent is of the server's packets the highest number that came: that more were sent is not seen.
 	Sent     int `json:"sent"`
 	Received int `json:"received"`
 	// SilenceUS is the longest time between two arrivals.
@@ -158,7 +174,9 @@ type SeriesSummary struct {
 
 // Summary computes it.
 func (l *Log) Summary() Summary {
-	made := Summary{Events: len(l.events), Duplicates: l.Duplicates, Refused: l.Unknown + l.Clock.Refused}
+	made := Summary{
+		Events: len(l.events), Duplicates: l.Duplicates, Refused: l.Unknown + l.Clock.Refused, LeftOut: l.LeftOut,
+	}
 	if estimate, known := l.Clock.Whole(); known {
 		made.ClockOffsetUS, made.ClockUncertaintyUS = &estimate.OffsetUS, &estimate.UncertaintyUS
 	}
@@ -196,12 +214,12 @@ func (l *Log) Summary() Summary {
 	return made
 }
 
-func (l *Log) delay(series Series, of packet) (delayUS int64, by Estimate, known bool) {
-	by, known = l.Clock.At(of.phoneUS)
-	if !known || of.serverUS == absent {
+func (l *Log) delay(series Series, each packet) (delayUS int64, by Estimate, known bool) {
+	by, known = l.Clock.At(each.phoneUS)
+	if !known || each.serverUS == absent {
 		return 0, by, false
 	}
-	delayUS = of.serverUS - by.OffsetUS - of.phoneUS
+	delayUS = each.serverUS - by.OffsetUS - each.phoneUS
 	if series == UDPDown {
 		delayUS = -delayUS
 	}
@@ -220,7 +238,7 @@ func (l *Log) WriteCSV(to io.Writer) error {
 	buffered := bufio.NewWriter(to)
 	writer := csv.NewWriter(buffered)
 	if err := writer.Write(Columns); err != nil {
-		return fmt.Errorf("write the table: %w", err)
+		return err
 	}
 	for series := TCPUp; series < seriesEnd; series++ {
 		packets := l.down
@@ -236,7 +254,7 @@ func (l *Log) WriteCSV(to io.Writer) error {
 				row[4], row[5] = number(delayUS), number(by.UncertaintyUS)
 			}
 			if err := writer.Write(row); err != nil {
-				return fmt.Errorf("write the table: %w", err)
+				return err
 			}
 		}
 	}
@@ -246,15 +264,15 @@ func (l *Log) WriteCSV(to io.Writer) error {
 			row[3], row[5] = number(each.atUS+by.OffsetUS), number(by.UncertaintyUS)
 		}
 		if err := writer.Write(row); err != nil {
-			return fmt.Errorf("write the table: %w", err)
+			return err
 		}
 	}
 	writer.Flush()
 	if err := writer.Error(); err != nil {
-		return fmt.Errorf("write the table: %w", err)
+		return err
 	}
 	if err := buffered.Flush(); err != nil {
-		return fmt.Errorf("write the table: %w", err)
+		return err
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestTheClocksDifferenceIsWithinItsUncertainty(t *testing.T) {
 func TestExchangesThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	var clock survey.Clock
-	clock.Add(survey.Exchange{SentUS: 100, ArrivedUS: 50, AnsweredUS: 60, BackUS: 105})  // held longer than it took
+	clock.Add(survey.Exchange{SentUS: 100, ArrivedUS: 50, AnsweredUS: 60, BackUS: 105})  // waited longer than it took
 	clock.Add(survey.Exchange{SentUS: 100, ArrivedUS: 50, AnsweredUS: 40, BackUS: 1000}) // answered before
 	if estimate, known := clock.At(100); known || clock.Refused != 2 {
 		t.Errorf("%+v, %d refused", estimate, clock.Refused)
@@ -78,7 +78,8 @@ func ride() *survey.Log {
 	var lost []uint64
 	for i := range int64(100) {
 		at := startUS + i*periodUS
-		record, datagram := log.Sent(survey.TCPUp, at), log.Sent(survey.UDPUp, at)
+		record, _ := log.Sent(survey.TCPUp, at)
+		datagram, _ := log.Sent(survey.UDPUp, at)
 		isLost := i >= 40 && i < 60
 		switch {
 		case isLost || i < 80 && len(lost) > 0:
@@ -178,7 +179,8 @@ func TestTheSummaryOfARide(t *testing.T) {
 func TestWithoutTheServersDatagramsNoDelayIsKnown(t *testing.T) {
 	t.Parallel()
 	var log survey.Log
-	log.Received(survey.Receipt{Series: survey.TCPUp, Sequence: log.Sent(survey.TCPUp, startUS), AtUS: startUS + 5})
+	record, _ := log.Sent(survey.TCPUp, startUS)
+	log.Received(survey.Receipt{Series: survey.TCPUp, Sequence: record, AtUS: startUS + 5})
 	got := log.Summary()
 	if got.ClockOffsetUS != nil || got.Series[0].Received != 1 || got.Series[0].DelayUS != nil {
 		t.Errorf("%+v", got)

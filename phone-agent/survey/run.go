@@ -246,22 +246,26 @@ func (p *phone) sendRecords(ctx context.Context, data net.Conn) error {
 			return err
 		case <-ticker.C:
 		}
-		p.mutex.Lock()
-		full := p.log.Full() || len(queue) == cap(queue)
-		var record []byte
-		if !full {
-			at := p.now()
-			record = AppendRecord(nil, p.log.Sent(TCPUp, at), at)
+		if len(queue) == cap(queue) {
+			continue
 		}
-		p.mutex.Unlock()
-		if !full {
-			queue <- record
+		if sequence, at, noted := p.sent(TCPUp); noted {
+			queue <- AppendRecord(nil, sequence, at)
 		}
 	}
 }
 
-// queueMax are the records of 10 minutes.
+// queueMax are the records of 10 minutes at 100 ms.
 const queueMax = 6000
+
+// sent notes a packet that is sent now.
+func (p *phone) sent(series Series) (sequence uint64, atUS int64, noted bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	atUS = p.now()
+	sequence, noted = p.log.Sent(series, atUS)
+	return sequence, atUS, noted
+}
 
 func (p *phone) sendDatagrams(ctx context.Context, datagrams net.Conn) {
 	ticker := time.NewTicker(p.cfg.Interval)
@@ -272,16 +276,9 @@ func (p *phone) sendDatagrams(ctx context.Context, datagrams net.Conn) {
 			return
 		case <-ticker.C:
 		}
-		p.mutex.Lock()
-		full := p.log.Full()
-		var octets []byte
-		if !full {
-			at := p.now()
-			octets = Up{p.session, p.log.Sent(UDPUp, at), at}.Append(nil, p.keys)
-		}
-		p.mutex.Unlock()
-		if !full {
-			_, _ = datagrams.Write(octets) // Without a way it is lost, which the table shows.
+		if sequence, at, noted := p.sent(UDPUp); noted {
+			// Without a way it is lost, which the table shows.
+			_, _ = datagrams.Write(Up{p.session, sequence, at}.Append(nil, p.keys))
 		}
 	}
 }

@@ -356,7 +356,7 @@ func (s *Server) take(octets []byte, from net.Addr, nowUS int64) bool {
 		return false
 	}
 	datagram, err := ParseUp(octets, one.keys)
-	if err != nil || datagram.Sequence == 0 || datagram.Sequence > packetsMax {
+	if err != nil || datagram.Sequence == 0 || datagram.Sequence > PacketsMax {
 		return false
 	}
 	if datagram.Sequence > one.last { // One that comes again, or late, does not move the phone.

@@ -94,6 +94,10 @@ func (o *surveyOptions) check() error {
 	if err := command.CheckWithin("interval", o.interval, shortest, time.Minute); err != nil {
 		return err
 	}
+	if o.to != "" && o.duration/o.interval > survey.PacketsMax {
+		return fmt.Errorf("--duration %v with --interval %v is more than %d packets: the table has no more",
+			o.duration, o.interval, survey.PacketsMax)
+	}
 	return o.options.check()
 }
 
@@ -123,6 +127,9 @@ func (o *surveyOptions) server(ctx context.Context, _, stderr io.Writer) error {
 
 // phone surveys, and writes the table also if a connection has broken.
 func (o *surveyOptions) phone(ctx context.Context, stdout, stderr io.Writer) error {
+	if err := o.writable(); err != nil {
+		return err
+	}
 	secure, err := o.clientTLS()
 	if err != nil {
 		return err
@@ -153,8 +160,10 @@ func (o *surveyOptions) phone(ctx context.Context, stdout, stderr io.Writer) err
 	if result == nil {
 		return err
 	}
-	if err = errors.Join(err, o.write(result.Log)); err != nil {
-		err = fmt.Errorf("%w; %s has what is known", err, o.table)
+	if writeErr := o.write(result.Log); writeErr != nil {
+		err = errors.Join(err, writeErr)
+	} else if err != nil {
+		err = fmt.Errorf("%w; %s has what came until then", err, o.table)
 	}
 	o.report(result, stdout)
 	return err
@@ -165,18 +174,42 @@ func arrivalText(event events.Event) string {
 		event.Source)), " ")
 }
 
-// write replaces the table.
-func (o *surveyOptions) write(log *survey.Log) error {
+// writable is an error if there will be no table: that is better found before the survey than after it.
+func (o *surveyOptions) writable() error {
+	if info, err := os.Stat(o.table); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("write the table: %s is not a file", o.table)
+	}
+	file, err := o.create()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Close(), os.Remove(file.Name())); err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	return nil
+}
+
+// create makes the file that becomes the table.
+func (o *surveyOptions) create() (*os.File, error) {
 	file, err := os.CreateTemp(filepath.Dir(o.table), filepath.Base(o.table)+".*")
 	if err != nil {
-		return fmt.Errorf("write the table: %w", err)
+		return nil, fmt.Errorf("write the table: %w", err)
+	}
+	return file, nil
+}
+
+// write replaces the table.
+func (o *surveyOptions) write(log *survey.Log) error {
+	file, err := o.create()
+	if err != nil {
+		return err
 	}
 	err = errors.Join(log.WriteCSV(file), file.Close())
 	if err == nil {
 		err = os.Rename(file.Name(), o.table)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
+		return fmt.Errorf("write the table: %w", errors.Join(err, os.Remove(file.Name())))
 	}
 	return nil
 }
@@ -199,8 +232,12 @@ func (o *surveyOptions) report(result *survey.Result, stdout io.Writer) {
 	} else {
 		fmt.Fprintln(stdout, "no datagram of the server's came: neither the clocks' difference nor delays are known")
 	}
-	fmt.Fprintf(stdout, "%d arrivals; %d packets came twice, %d impossible receipts, %d datagrams refused\n",
+	fmt.Fprintf(stdout, "%d arrivals; %d packets came twice, %d impossible receipts or datagrams, %d datagrams refused\n",
 		summary.Events, summary.Duplicates, summary.Refused, result.RefusedDatagrams)
+	if summary.LeftOut > 0 {
+		fmt.Fprintf(stdout, "%d packets or arrivals are not in the table: it has at most %d of each series\n",
+			summary.LeftOut, survey.PacketsMax)
+	}
 }
 
 func seconds(us *int64) string {

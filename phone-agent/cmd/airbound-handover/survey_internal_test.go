@@ -77,6 +77,23 @@ func TestASurveyWithoutAServer(t *testing.T) {
 	}
 }
 
+func TestATableThatCannotBeWrittenIsFoundBeforeTheSurvey(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	for table, want := range map[string]string{
+		filepath.Join(directory, "none", "ride.csv"): "no such file or directory",
+		directory: "is not a file",
+	} {
+		line := []string{"survey", "--to", "127.0.67.9:1", "--plain-text", "--csv", table}
+		var stderr bytes.Buffer
+		code := program().Dispatch(t.Context(), line, io.Discard, &stderr)
+		if got := stderr.String(); code != command.ExitError || !strings.Contains(got, want) ||
+			!strings.Contains(got, "write the table") {
+			t.Errorf("exit code %d, %q", code, got)
+		}
+	}
+}
+
 func TestWrongFlagsOfASurveyAreNamed(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -89,6 +106,7 @@ func TestWrongFlagsOfASurveyAreNamed(t *testing.T) {
 		"survey --to h:1 --csv f --duration 0":                            "--duration",
 		"survey --to h:1 --csv f --duration 25h":                          "--duration 25h0m0s is not within",
 		"survey --to h:1 --csv f --interval 1ms":                          "--interval 1ms is not within",
+		"survey --to h:1 --csv f --duration 6h --interval 20ms":           "is more than 1000000 packets",
 		"survey --to h:1 --csv f --events-token t":                        "--events-token needs --events",
 		"survey --to h:1 --csv f --plain-text --tls-key k":                "--plain-text excludes certificates",
 		"survey --to h:1 --csv f --credentials-dir d --tls-certificate c": "--credentials-dir excludes",
