@@ -49,16 +49,13 @@ type phone struct {
 	cfg     Config
 	session Session
 	keys    Keys
-	started time.Time
+	clock   wallClock
 
 	mutex sync.Mutex
 	log   *Log
 	// Datagrams of the server's that were refused.
 	refused uint64
 }
-
-// now is this machine's time in us since 1970; it goes on evenly if somebody sets the clock.
-func (p *phone) now() int64 { return p.started.UnixMicro() + time.Since(p.started).Microseconds() }
 
 // Result is the outcome of a survey.
 type Result struct {
@@ -79,7 +76,7 @@ func Run(ctx context.Context, server string, cfg Config) (*Result, error) {
 	if cfg.SaveInterval == 0 {
 		cfg.SaveInterval = saveInterval
 	}
-	p := &phone{cfg: cfg, started: time.Now(), log: &Log{}}
+	p := &phone{cfg: cfg, clock: startWallClock(), log: &Log{}}
 	var key Key
 	_, _ = rand.Read(p.session[:])
 	_, _ = rand.Read(key[:]) // Neither fails.
@@ -262,7 +259,7 @@ const queueMax = 6000
 func (p *phone) sent(series Series) (sequence uint64, atUS int64, noted bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	atUS = p.now()
+	atUS = p.clock.nowUS()
 	sequence, noted = p.log.Sent(series, atUS)
 	return sequence, atUS, noted
 }
@@ -287,7 +284,7 @@ func (p *phone) receiveDatagrams(datagrams net.Conn) {
 	octets := make([]byte, DownBytes+1)
 	for {
 		n, err := datagrams.Read(octets)
-		at := p.now()
+		at := p.clock.nowUS()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -336,7 +333,7 @@ func (p *phone) noteEvents(ctx context.Context) {
 				continue
 			}
 			p.mutex.Lock()
-			p.log.Event(p.now(), text)
+			p.log.Event(p.clock.nowUS(), text)
 			p.mutex.Unlock()
 		}
 	}

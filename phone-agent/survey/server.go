@@ -30,7 +30,7 @@ type Server struct {
 	Ended func(name string)
 
 	mutex    sync.Mutex
-	started  time.Time
+	clock    wallClock
 	sessions map[Session]*session
 	// open limits connections, whether or not they have a session yet.
 	open  chan struct{}
@@ -92,7 +92,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, datagrams net
 	if s.SessionsMax == 0 {
 		s.SessionsMax = sessionsMax
 	}
-	s.started, s.sessions = time.Now(), map[Session]*session{}
+	s.clock, s.sessions = startWallClock(), map[Session]*session{}
 	s.open = make(chan struct{}, 4*s.SessionsMax) // Two for each survey, and as many that begin.
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -128,9 +128,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener, datagrams net
 		}
 	}
 }
-
-// now is this machine's time in us since 1970; it goes on evenly if somebody sets the clock.
-func (s *Server) now() int64 { return s.started.UnixMicro() + time.Since(s.started).Microseconds() }
 
 func portOf(address net.Addr) uint16 {
 	parsed, err := netip.ParseAddrPort(address.String())
@@ -243,7 +240,7 @@ func (s *Server) records(conn net.Conn, one *session) {
 		if _, err := io.ReadFull(conn, record); err != nil {
 			return
 		}
-		s.note(one, Receipt{TCPUp, binary.BigEndian.Uint64(record), s.now()})
+		s.note(one, Receipt{TCPUp, binary.BigEndian.Uint64(record), s.clock.nowUS()})
 	}
 }
 
@@ -301,7 +298,7 @@ func (s *Server) send(one *session, name Session, datagrams net.PacketConn) {
 		case <-ticker.C:
 		}
 		s.mutex.Lock()
-		phone, octets := one.next(name, s.now())
+		phone, octets := one.next(name, s.clock.nowUS())
 		s.mutex.Unlock()
 		if phone != nil {
 			_, _ = datagrams.WriteTo(octets, phone) // A lost one is what is surveyed.
@@ -337,7 +334,7 @@ func (s *Server) receive(ctx context.Context, datagrams net.PacketConn) {
 		if err != nil {
 			continue // An ICMP error that an earlier datagram caused.
 		}
-		if !s.take(octets[:n], from, s.now()) {
+		if !s.take(octets[:n], from, s.clock.nowUS()) {
 			atomic.AddUint64(&s.stats.Datagrams, 1)
 		}
 	}
