@@ -25,7 +25,7 @@ const driftParts = 10_000
 const windowUS = int64(time.Minute / time.Microsecond)
 
 // Clock estimates the difference of two clocks from exchanges, as NTP does (RFC 5905, 8): the shorter the round trip,
-// the better. The zero value knows nothing.
+// the better. The zero value has no exchange.
 type Clock struct {
 	// By the time of the phone's clock over windowUS.
 	best map[int64]Exchange

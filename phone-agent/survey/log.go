@@ -49,7 +49,8 @@ type event struct {
 	text string
 }
 
-// Log is what a phone has noted of a survey. All times are in us since 1970. It is not safe for use by several goroutines.
+// Log is what a phone has noted of a survey. All times are in us since 1970. It is not safe for use by several
+// goroutines.
 type Log struct {
 	Clock Clock
 	// Of the phone's packets the one with the sequence number n is at n-1.

@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/airbound/airbound/phone-agent/handover"
 )
 
@@ -37,27 +39,64 @@ type deliveryState struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// openDelivery opens both files, of which either may not be there yet.
+// openDelivery opens both files, of which either may not be there yet. The output is locked until it is closed, which
+// the end of the process does however it ends: a second receiver would cut off what the first has just written.
 func openDelivery(output, state string) (*delivery, error) {
-	made := &delivery{path: state, state: deliveryState{Next: 1}}
-	text, err := os.ReadFile(state)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, fmt.Errorf("read what was delivered: %w", err)
-	default:
-		made.state = deliveryState{}
-		if err := json.Unmarshal(text, &made.state); err != nil || made.state.Next == 0 || made.state.Bytes < 0 {
-			return nil, fmt.Errorf("read what was delivered: %s is no state of `receive`", state)
-		}
-	}
+	made := &delivery{path: state}
+	var err error
 	if made.output, err = os.OpenFile(output, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, fmt.Errorf("open the output: %w", err)
 	}
-	if err := made.rewind(); err != nil {
+	err = unix.FcntlFlock(made.output.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+	switch {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
+		err = fmt.Errorf("lock %s: another process has it: %w", output, err)
+	case err != nil:
+		err = fmt.Errorf("lock %s: %w", output, err)
+	default:
+		made.state, err = readDeliveryState(state)
+	}
+	if err == nil {
+		err = made.rewind()
+	}
+	if err != nil {
 		return nil, errors.Join(err, made.output.Close())
 	}
 	return made, nil
+}
+
+// readDeliveryState returns the state of nothing if there is no file.
+func readDeliveryState(path string) (deliveryState, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return deliveryState{Next: 1}, nil
+	}
+	if err != nil {
+		return deliveryState{}, fmt.Errorf("read what was delivered: %w", err)
+	}
+	var state deliveryState
+	if err = json.Unmarshal(text, &state); err == nil {
+		err = state.check()
+	}
+	if err != nil {
+		return deliveryState{}, fmt.Errorf("read what was delivered: %s is no state of `receive`: %w", path, err)
+	}
+	return state, nil
+}
+
+// check returns what save never writes.
+func (s *deliveryState) check() error {
+	if s.Session == "" || s.Next == 0 || s.Bytes < 0 {
+		return fmt.Errorf("session %q, next record %d, %d bytes", s.Session, s.Next, s.Bytes)
+	}
+	missing := s.Next // Each range is above a record that is not in the file.
+	for _, each := range s.Above {
+		if each.First <= missing || each.Last < each.First {
+			return fmt.Errorf("records %d to %d above record %d, which is missing", each.First, each.Last, missing)
+		}
+		missing = each.Last + 1
+	}
+	return nil
 }
 
 // rewind goes to where the next record belongs.

@@ -99,6 +99,9 @@ func TestFilesThatDoNotBelongTogether(t *testing.T) {
 		"a state that is none":    {"", "garbage", "is no state of `receive`"},
 		"a state of nothing":      {"", "{}", "is no state of `receive`"},
 		"a state without records": {"", `{"session":"00","next":3,"bytes":20}`, "has 0 bytes, and had 20"},
+		"a state of no session":   {"", `{"next":3}`, "is no state of `receive`"},
+		"ranges that overlap":     {"", `{"session":"00","next":3,"above":[{"First":2,"Last":5}]}`, "records 2 to 5"},
+		"a range that ends first": {"", `{"session":"00","next":3,"above":[{"First":7,"Last":5}]}`, "records 7 to 5"},
 		"below zero":              {"", `{"session":"00","next":3,"bytes":-1}`, "is no state of `receive`"},
 	} {
 		directory := t.TempDir()
@@ -122,6 +125,41 @@ func TestFilesThatDoNotBelongTogether(t *testing.T) {
 			t.Errorf("%s: the records are %q now", name, text)
 		}
 	}
+}
+
+// A second receiver by mistake would cut off what the first has just written.
+func TestFilesOfAReceiverThatRuns(t *testing.T) {
+	t.Parallel()
+	directory := t.TempDir()
+	output, state := filepath.Join(directory, "records"), filepath.Join(directory, "state")
+	running, err := openDelivery(output, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := running.origin("first", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := running.output.WriteString("written and not saved yet"); err != nil {
+		t.Fatal(err)
+	}
+	second, err := openDelivery(output, state)
+	if err == nil {
+		_ = second.output.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "another process") || !strings.Contains(err.Error(), output) {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(output); err != nil || string(text) != "written and not saved yet" {
+		t.Errorf("the records are %q now, %v", text, err)
+	}
+	// It is free with the end of the first one.
+	if err := running.output.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if second, err = openDelivery(output, state); err != nil {
+		t.Fatal(err)
+	}
+	_ = second.output.Close()
 }
 
 func TestAnotherSessionIsRefused(t *testing.T) {

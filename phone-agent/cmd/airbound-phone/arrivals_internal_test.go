@@ -42,7 +42,7 @@ func (b *lossy) Close() error {
 	return nil
 }
 
-// seen is what an agent was told of arrivals.
+// seen are the reports about arrivals.
 type seen struct {
 	outcomes []arrival.Outcome
 	by       []status.Retransmission
