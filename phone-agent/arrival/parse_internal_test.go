@@ -95,7 +95,7 @@ func FuzzMessage(f *testing.F) {
 		from, isAddress := netip.AddrFromSlice(local)
 		to, isOther := netip.AddrFromSlice(remote)
 		if from, to = from.Unmap(), to.Unmap(); !isAddress || !isOther || from.Is4() != to.Is4() {
-			t.Skip()
+			return // No kernel lists such a connection.
 		}
 		text := message(Connection{
 			Local: netip.AddrPortFrom(from, localPort), Remote: netip.AddrPortFrom(to, remotePort), Una: una,

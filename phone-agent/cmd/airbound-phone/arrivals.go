@@ -180,14 +180,18 @@ func (a *arrivals) stillSilent(silence *procfs.Silence, number uint64, at time.T
 		return false
 	}
 	tables, err := a.tables()
+	answered := false
+	if err == nil {
+		answered, err = silence.Answered(tables)
+	}
 	if err != nil {
+		a.logger.Warn("the silence after an arrival is not known", "error", err)
 		return false
 	}
-	answered, err := silence.Answered(tables)
 	if answered {
 		a.report.answered(passed)
 	}
-	return err == nil && !answered && silence.Waiting() > 0
+	return !answered && silence.Waiting() > 0
 }
 
 // pathLostAt is the earliest time at which the outage that ends now may have begun.

@@ -256,6 +256,8 @@ func TestWithoutTheKernelsTableTheSilenceIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for reads := range 2 {
 			made, heard := newLossy(&lossy{})
+			var log bytes.Buffer
+			made.logger = slog.New(slog.NewTextHandler(&log, nil))
 			tables := waits(time.Hour)
 			made.tables = func() ([][]byte, error) {
 				if reads--; reads < 0 {
@@ -264,8 +266,8 @@ func TestWithoutTheKernelsTableTheSilenceIsNotKnown(t *testing.T) {
 				return tables()
 			}
 			made.arrived(t.Context())
-			if len(heard.silences) != 0 || len(heard.outcomes) != 2 {
-				t.Errorf("%+v", heard)
+			if len(heard.silences) != 0 || len(heard.outcomes) != 2 || strings.Count(log.String(), "not readable") != 1 {
+				t.Errorf("%+v, %s", heard, log.String())
 			}
 		}
 	})
