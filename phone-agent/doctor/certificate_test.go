@@ -3,9 +3,7 @@
 package doctor_test
 
 import (
-	"context"
 	"crypto/tls"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,35 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/airbound/airbound/internal/credentials"
 	"github.com/airbound/airbound/internal/credentials/credentialstest"
 	"github.com/airbound/airbound/internal/identity"
 	"github.com/airbound/airbound/phone-agent/doctor"
 )
 
-// enrolled makes a directory of a phone that enrolled at the controller.
-func enrolled(t *testing.T, controller *credentialstest.Controller, role string) string {
-	t.Helper()
-	directory := filepath.Join(t.TempDir(), "credentials")
-	device, err := credentials.Open(credentials.Config{
-		Directory: directory, Role: role, Token: controller.Invite(role, "phone-7"),
-		Controllers: []string{controller.Streams}, Enrolment: []string{controller.Enrolment},
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	})
-	if err == nil {
-		err = device.Run(t.Context(), func(context.Context) error { return nil })
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return directory
-}
-
 func TestCertificate(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	controller := credentialstest.Start(t, nil)
-	directory := enrolled(t, controller, identity.RoleTerminal)
+	directory := controller.Enrolled(t, identity.RoleTerminal)
 	token := controller.Invite(identity.RoleTerminal, "other")
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(tokenFile, []byte(token+"\nhow to use it\n"), 0o600); err != nil {
@@ -71,7 +50,7 @@ func TestCertificate(t *testing.T) {
 	expect(t, "no such file", of(doctor.Enrolment{Directory: none, TokenFile: "/nowhere"}, now),
 		"failed the token cannot be read: open /nowhere")
 
-	accessPoint := enrolled(t, controller, identity.RoleAccessPoint)
+	accessPoint := controller.Enrolled(t, identity.RoleAccessPoint)
 	expect(t, "of an access point", of(doctor.Enrolment{Directory: accessPoint}, now), "failed not of role terminal")
 	if err := os.WriteFile(filepath.Join(directory, "key.pem"), []byte("cut"), 0o600); err != nil {
 		t.Fatal(err)
@@ -93,7 +72,7 @@ func connections(t *testing.T, controller, port string, e doctor.Enrolment) []do
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	controller := credentialstest.Start(t, nil)
-	directory := doctor.Enrolment{Directory: enrolled(t, controller, identity.RoleTerminal)}
+	directory := doctor.Enrolment{Directory: controller.Enrolled(t, identity.RoleTerminal)}
 	fresh := doctor.Enrolment{Directory: "/nowhere", Token: controller.Invite(identity.RoleTerminal, "x")}
 	streams, port := controller.Streams, controller.Enrolment
 	expect(t, "enrolled", connections(t, streams, port, directory), "ok controller "+streams+": TCP in ")
@@ -125,7 +104,7 @@ func TestConnections(t *testing.T) {
 
 func TestAControllerThatCannotBeReached(t *testing.T) {
 	t.Parallel()
-	e := doctor.Enrolment{Directory: enrolled(t, credentialstest.Start(t, nil), identity.RoleTerminal)}
+	e := doctor.Enrolment{Directory: credentialstest.Start(t, nil).Enrolled(t, identity.RoleTerminal)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/airbound/airbound/internal/credentials"
 	"github.com/airbound/airbound/internal/credentials/credentialstest"
 	"github.com/airbound/airbound/internal/identity"
 	"github.com/airbound/airbound/phone-agent/events"
@@ -122,12 +120,13 @@ func TestArrivalsComeToEachSession(t *testing.T) {
 func TestWithoutAnAgentNothingIsSent(t *testing.T) {
 	t.Parallel()
 	_, loopback, _ := agent(t, "", "0123456789abcdef0123456789abcdef")
-	for name, o := range map[string]sendOptions{
+	for name, agents := range map[string]options{
 		"no socket":       {events: filepath.Join(t.TempDir(), "none")},
 		"a wrong token":   {events: loopback, eventsToken: "fedcba9876543210fedcba9876543210"},
 		"no agent's port": {events: "127.0.67.9:1", eventsToken: "0123456789abcdef0123456789abcdef"},
 	} {
-		o.to, o.plainText, o.timeout = "127.0.67.9:1", true, patience
+		agents.plainText = true
+		o := sendOptions{options: agents, to: "127.0.67.9:1", timeout: patience}
 		err := o.run(t.Context(), strings.NewReader("x"), io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), "the agent") {
 			t.Errorf("%s: %v", name, err)
@@ -136,9 +135,9 @@ func TestWithoutAnAgentNothingIsSent(t *testing.T) {
 }
 
 // pemFiles writes a certificate, its key and its authority.
-func pemFiles(t *testing.T, authority *credentialstest.Authority, of *tls.Certificate) options {
+func pemFiles(t *testing.T, authority *credentialstest.Authority, leaf *tls.Certificate) options {
 	t.Helper()
-	key, err := x509.MarshalPKCS8PrivateKey(of.PrivateKey)
+	key, err := x509.MarshalPKCS8PrivateKey(leaf.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,34 +150,15 @@ func pemFiles(t *testing.T, authority *credentialstest.Authority, of *tls.Certif
 		return path
 	}
 	return options{
-		certificate: write("cert.pem", "CERTIFICATE", of.Certificate[0]), key: write("key.pem", "PRIVATE KEY", key),
+		certificate: write("cert.pem", "CERTIFICATE", leaf.Certificate[0]), key: write("key.pem", "PRIVATE KEY", key),
 		authority: write("ca.pem", "CERTIFICATE", authority.Certificate.Raw),
 	}
-}
-
-// enrolled is the directory of a phone that has enrolled.
-func enrolled(t *testing.T, controller *credentialstest.Controller) string {
-	t.Helper()
-	directory := filepath.Join(t.TempDir(), "credentials")
-	device, err := credentials.Open(credentials.Config{
-		Directory: directory, Role: identity.RoleTerminal,
-		Token:       controller.Invite(identity.RoleTerminal, "phone-7"),
-		Controllers: []string{controller.Streams}, Enrolment: []string{controller.Enrolment},
-		Logger: slog.New(slog.DiscardHandler),
-	})
-	if err == nil {
-		err = device.Run(t.Context(), func(context.Context) error { return nil })
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return directory
 }
 
 func TestTheAgentsCertificateIsEnough(t *testing.T) {
 	t.Parallel()
 	controller := credentialstest.Start(t, nil)
-	directory := enrolled(t, controller)
+	directory := controller.Enrolled(t, identity.RoleTerminal)
 	server := pemFiles(t, controller.Authority, controller.Authority.Server(credentialstest.ControllerLeaf()))
 	at, done := newAddress(), make(chan error, 1)
 	var received bytes.Buffer
@@ -216,7 +196,7 @@ func TestTheAgentsCertificateIsEnough(t *testing.T) {
 func TestAServerOfAnotherAuthorityIsRefused(t *testing.T) {
 	t.Parallel()
 	controller := credentialstest.Start(t, nil)
-	directory := enrolled(t, controller)
+	directory := controller.Enrolled(t, identity.RoleTerminal)
 	other := credentialstest.NewAuthority(t, "another")
 	ctx, cancel := context.WithCancel(t.Context())
 	at, done := newAddress(), make(chan error, 1)

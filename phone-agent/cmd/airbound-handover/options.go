@@ -22,6 +22,7 @@ type options struct {
 	plainText                   bool
 	certificate, key, authority string
 	credentials                 string
+	events, eventsToken         string
 	proxy                       string
 	lines, newestFirst, json    bool
 	recvInterval                time.Duration
@@ -34,6 +35,14 @@ func (o *options) tlsFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.certificate, "tls-certificate", "", "`FILE` with this end's certificate, PEM")
 	flags.StringVar(&o.key, "tls-key", "", "`FILE` with its key, PEM")
 	flags.StringVar(&o.authority, "tls-authority", "", "`FILE` with the authorities of the peer's certificate, PEM")
+}
+
+// agentFlags are about the agent on this phone.
+func (o *options) agentFlags(flags *flag.FlagSet) {
+	flags.StringVar(&o.credentials, "credentials-dir", "",
+		"`DIR` of the agent's key and certificate; the server then needs a controller's certificate")
+	flags.StringVar(&o.events, "events", "", "`SOCKET` of the agent, or ADDR:PORT of loopback, for arrivals")
+	flags.StringVar(&o.eventsToken, "events-token", "", "`TOKEN` for ADDR:PORT")
 }
 
 func (o *options) flags(flags *flag.FlagSet) {
@@ -49,6 +58,10 @@ func (o *options) check() error {
 	switch {
 	case o.plainText && (o.certificate != "" || o.key != "" || o.authority != "" || o.credentials != ""):
 		return errors.New("--plain-text excludes certificates")
+	case o.eventsToken != "" && o.events == "":
+		return errors.New("--events-token needs --events")
+	case o.credentials != "" && (o.certificate != "" || o.authority != ""):
+		return errors.New("--credentials-dir excludes --tls-certificate and --tls-authority")
 	case (o.certificate == "") != (o.key == ""):
 		return errors.New("--tls-certificate and --tls-key go together")
 	case o.newestFirst && !o.lines:

@@ -15,17 +15,15 @@ import (
 	"time"
 
 	"github.com/airbound/airbound/internal/command"
-	"github.com/airbound/airbound/phone-agent/events"
-	"github.com/airbound/airbound/phone-agent/events/follow"
 	"github.com/airbound/airbound/phone-agent/handover"
 )
 
 type sendOptions struct {
 	options
 
-	to, events, eventsToken string
-	waitForNotice           bool
-	timeout                 time.Duration
+	to            string
+	waitForNotice bool
+	timeout       time.Duration
 }
 
 func sendCommand() command.Command {
@@ -42,23 +40,15 @@ func sendCommand() command.Command {
 		Flags: func(flags *flag.FlagSet) {
 			o.flags(flags)
 			flags.StringVar(&o.to, "to", "", "`ADDR:PORT` of `airbound-handover receive` (required)")
-			flags.StringVar(&o.credentials, "credentials-dir", "",
-				"`DIR` of the agent's key and certificate; the server then needs a controller's certificate")
+			o.agentFlags(flags)
 			flags.StringVar(&o.proxy, "proxy", "", "`ADDR:PORT` to listen at for other programs' connections")
-			flags.StringVar(&o.events, "events", "", "`SOCKET` of the agent, or ADDR:PORT of loopback, for arrivals")
-			flags.StringVar(&o.eventsToken, "events-token", "", "`TOKEN` for ADDR:PORT")
 			flags.BoolVar(&o.waitForNotice, "wait-for-notice", false,
 				"do not switch with an arrival alone: wait for the server's notice, as the paper does")
 			flags.DurationVar(&o.timeout, "timeout", time.Minute, "`TIME` until the server must have answered")
 		},
 		Check: func() error {
-			switch {
-			case o.to == "":
+			if o.to == "" {
 				return errors.New("--to is missing")
-			case o.eventsToken != "" && o.events == "":
-				return errors.New("--events-token needs --events")
-			case o.credentials != "" && (o.certificate != "" || o.authority != ""):
-				return errors.New("--credentials-dir excludes --tls-certificate and --tls-authority")
 			}
 			if _, _, err := net.SplitHostPort(o.to); err != nil {
 				return fmt.Errorf("--to %q is not ADDR:PORT", o.to)
@@ -173,96 +163,5 @@ func writeJSON(to io.Writer, value any) {
 	line, err := json.Marshal(value)
 	if err == nil {
 		fmt.Fprintf(to, "%s\n", line)
-	}
-}
-
-// arrivals gives the agent's arrivals to each session.
-type arrivals struct {
-	// heard, unless nil, is called with each, by one goroutine.
-	heard func(events.Event)
-
-	mutex      sync.Mutex
-	subscribed map[chan handover.Event]struct{}
-}
-
-func (a *arrivals) subscribe() chan handover.Event {
-	channel := make(chan handover.Event, 1) // One that waits is as good as several.
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.subscribed[channel] = struct{}{}
-	return channel
-}
-
-func (a *arrivals) unsubscribe(channel chan handover.Event) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	delete(a.subscribed, channel)
-}
-
-func (a *arrivals) publish(event handover.Event) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	for channel := range a.subscribed {
-		select {
-		case channel <- event:
-		default:
-		}
-	}
-}
-
-// follow publishes what the agent's socket reports, and connects again when the agent was started again. The first
-// connection must succeed.
-func (a *arrivals) follow(ctx context.Context, socket, token string, stderr io.Writer) (stop func(), err error) {
-	network := "unix"
-	if token != "" {
-		network = "tcp"
-	}
-	connection, err := follow.Dial(ctx, network, socket, token)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		for ctx.Err() == nil {
-			if connection != nil {
-				stopClosing := context.AfterFunc(ctx, func() { _ = connection.Close() })
-				a.read(connection)
-				if stopClosing() {
-					_ = connection.Close()
-				}
-			}
-			const pause = time.Second
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(pause):
-			}
-			var err error
-			if connection, err = follow.Dial(ctx, network, socket, token); err != nil {
-				connection = nil
-				fmt.Fprintf(stderr, "no arrivals: %v\n", err)
-			}
-		}
-	}()
-	return cancel, nil
-}
-
-// read publishes until the connection ends. The time is that of the report's arrival here, which is a moment later.
-func (a *arrivals) read(connection *follow.Conn) {
-	for {
-		event, err := connection.Next()
-		switch {
-		case err == nil:
-			if a.heard != nil {
-				a.heard(event)
-			}
-			a.publish(handover.Event{Kind: string(event.Kind)})
-		case errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed):
-			return
-		default:
-			if _, isNet := errors.AsType[net.Error](err); isNet {
-				return
-			}
-		}
 	}
 }

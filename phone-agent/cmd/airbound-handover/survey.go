@@ -22,9 +22,8 @@ import (
 type surveyOptions struct {
 	options
 
-	listen, to, table   string
-	events, eventsToken string
-	duration, interval  time.Duration
+	listen, to, table  string
+	duration, interval time.Duration
 }
 
 func surveyCommand() command.Command {
@@ -42,13 +41,10 @@ func surveyCommand() command.Command {
 			"at the end, which is SIGINT or SIGTERM as well. A connection that breaks ends the survey.",
 		Flags: func(flags *flag.FlagSet) {
 			o.tlsFlags(flags)
-			flags.StringVar(&o.credentials, "credentials-dir", "",
-				"`DIR` of the agent's key and certificate; the server then needs a controller's certificate")
+			o.agentFlags(flags)
 			flags.StringVar(&o.listen, "listen", "", "`ADDR:PORT` to listen at, for TCP and UDP: the server's end")
 			flags.StringVar(&o.to, "to", "", "`ADDR:PORT` of `survey --listen`: the phone's end")
 			flags.StringVar(&o.table, "csv", "", "`FILE` for the table (required with --to)")
-			flags.StringVar(&o.events, "events", "", "`SOCKET` of the agent, or ADDR:PORT of loopback, for arrivals")
-			flags.StringVar(&o.eventsToken, "events-token", "", "`TOKEN` for ADDR:PORT")
 			flags.DurationVar(&o.duration, "duration", time.Hour, "`TIME` that the survey takes, at most 24h")
 			flags.DurationVar(&o.interval, "interval", survey.DefaultInterval, "`TIME` between two packets")
 			flags.BoolVar(&o.json, "json", false, "write the summary as JSON")
@@ -78,10 +74,6 @@ func (o *surveyOptions) check() error {
 		return errors.New("--tls-certificate and --tls-key, or --plain-text, are missing")
 	case o.to != "" && o.table == "":
 		return errors.New("--csv is missing")
-	case o.eventsToken != "" && o.events == "":
-		return errors.New("--events-token needs --events")
-	case o.credentials != "" && (o.certificate != "" || o.authority != ""):
-		return errors.New("--credentials-dir excludes --tls-certificate and --tls-authority")
 	}
 	for name, address := range map[string]string{"to": o.to, "listen": o.listen} {
 		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
