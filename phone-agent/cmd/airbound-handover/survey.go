@@ -224,7 +224,8 @@ func (o *surveyOptions) report(result *survey.Result, stdout io.Writer) {
 	} else {
 		fmt.Fprintln(stdout, "no datagram of the server's came: neither the clocks' difference nor delays are known")
 	}
-	fmt.Fprintf(stdout, "%d arrivals; %d packets came twice; %d receipts or datagrams cannot be, %d datagrams refused\n",
+	fmt.Fprintf(stdout,
+		"%d arrivals; %d packets came twice; %d receipts or datagrams cannot be, %d datagrams refused\n",
 		summary.Events, summary.Duplicates, summary.Refused, result.RefusedDatagrams)
 	if summary.LeftOut > 0 {
 		fmt.Fprintf(stdout, "%d packets or arrivals are not in the table: it has at most %d of each series\n",
