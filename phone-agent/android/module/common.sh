@@ -8,6 +8,7 @@ DATA=/data/adb/airbound
 CONFIG=$DATA/airbound.conf
 RUN=$DATA/run # the agent's state directory; emptied at boot
 LOG=$DATA/log
+PROC=/proc
 AGENT=$MODDIR/bin/airbound-phone
 # The processes that service.sh starts, by their numbers.
 LOOP_PID=$RUN/loop.pid
@@ -16,9 +17,24 @@ AGENT_PID=$RUN/agent.pid
 # is_alive FILE: whether the process of this number, which becomes $pid, exists and is one of the module's. After a
 # reboot the number may be that of another. The file may vanish at any moment.
 is_alive() {
-	{ read -r pid <"$1" && line=$(tr '\0' ' ' <"/proc/$pid/cmdline"); } 2>/dev/null || return 1
-	case $line in
-	*"$MODDIR"/service.sh* | *airbound-phone*) return 0 ;;
+	# While a process is executing a program, its command line is empty for a moment.
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		{ read -r pid <"$1" && line=$(tr '\0' ' ' <"$PROC/$pid/cmdline"); } 2>/dev/null || return 1
+		case $line in
+		*"$MODDIR"/service.sh* | *airbound-phone*) return 0 ;;
+		?*) return 1 ;;
+		esac
+		! has_ended "$pid" || return 1
+		sleep 0.1
+	done
+	return 1
+}
+
+# has_ended PID: whether it has ended, though its parent has not waited for it yet. Its command line is empty then, too.
+has_ended() {
+	{ read -r line <"$PROC/$1/stat"; } 2>/dev/null || return 0
+	case ${line##*) } in
+	[ZX]*) return 0 ;;
 	*) return 1 ;;
 	esac
 }
