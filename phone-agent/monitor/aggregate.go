@@ -8,6 +8,8 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+
+	"github.com/airbound/airbound/phone-agent/applications"
 )
 
 const (
@@ -31,6 +33,7 @@ type Changes struct {
 type Aggregator struct {
 	destinations map[netip.Addr]*destination
 	excluded     map[netip.AddrPort]bool
+	classes      applications.Classes
 	// False before the first snapshot: what connections had delivered by then does not count.
 	begun bool
 	// Whether the last snapshot was one of ObserveStarts: growth counts from the last one of Observe.
@@ -41,8 +44,9 @@ type Aggregator struct {
 type destination struct {
 	address     netip.Addr
 	connections map[flow]*tracked
-	// Sums over the connections that are closed.
-	closed totals
+	// Sums over what is no part of connections any more: those that are closed, by their class, and what open ones had
+	// delivered while they were of another class.
+	closed [applications.ClassCount]totals
 	// As of the last snapshot.
 	view     view
 	sending  bool
@@ -54,9 +58,10 @@ type destination struct {
 // flow identifies a connection.
 type flow struct{ local, remote netip.AddrPort }
 
-// tracked is one connection, with what it had delivered before the first snapshot.
+// tracked is one connection, with what it had delivered before the first snapshot, or while it was of another class.
 type tracked struct {
 	last    Connection
+	class   applications.Class
 	base    totals
 	present bool
 	grew    bool
@@ -84,6 +89,21 @@ func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 			maps.DeleteFunc(known.connections, func(key flow, _ *tracked) bool { return key.remote == remote })
 			if len(known.connections) == 0 {
 				delete(a.destinations, remote.Addr())
+			}
+		}
+	}
+}
+
+// Classify takes other classes over. What open connections have delivered until now stays with the class that they were
+// of.
+func (a *Aggregator) Classify(classes applications.Classes) {
+	a.classes = classes
+	for _, known := range a.destinations {
+		for _, connection := range known.connections {
+			if class := classes.Find(connection.last.flow()); class != connection.class {
+				known.close(connection)
+				connection.base = totals{connection.last.AckedBytes, connection.last.Events}
+				connection.class = class
 			}
 		}
 	}
@@ -151,19 +171,19 @@ func (a *Aggregator) take(connection *Connection, nowUS int64) {
 		a.destinations[remote.Addr()] = known
 	}
 	known.lastSeen = nowUS
-	known.take(connection, !a.begun)
+	known.take(connection, a.classes.Find(connection.flow()), !a.begun)
 }
 
-func (d *destination) take(connection *Connection, before bool) {
+func (d *destination) take(connection *Connection, class applications.Class, before bool) {
 	key := flow{connection.Local, connection.Remote}
 	same := d.connections[key]
 	if same != nil && (connection.AckedBytes < same.last.AckedBytes || !connection.Events.atLeast(same.last.Events)) {
 		// The four-tuple was reused: counters of one connection never decrease.
-		d.closed = d.closed.plus(same.carried())
+		d.close(same)
 		same = nil
 	}
 	if same == nil {
-		same = &tracked{}
+		same = &tracked{class: class}
 		if before {
 			same.base = totals{connection.AckedBytes, connection.Events}
 			same.last.AckedBytes = connection.AckedBytes
@@ -180,6 +200,11 @@ func (t *tracked) carried() totals {
 	return totals{t.last.AckedBytes - t.base.bytes, t.last.Events.minus(t.base.events)}
 }
 
+// close adds what a connection has delivered to what is of its class for good.
+func (d *destination) close(connection *tracked) {
+	d.closed[connection.class] = d.closed[connection.class].plus(connection.carried())
+}
+
 func (d *destination) foldClosed() {
 	for key, connection := range d.connections {
 		if connection.present {
@@ -187,7 +212,7 @@ func (d *destination) foldClosed() {
 		}
 		connection.missed++
 		if connection.missed >= snapshotsMissed {
-			d.closed = d.closed.plus(connection.carried())
+			d.close(connection)
 			delete(d.connections, key)
 		}
 	}

@@ -4,7 +4,11 @@
 // and the time come in, values go out. A Source (package procfs) reads the kernel.
 package monitor
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"github.com/airbound/airbound/phone-agent/applications"
+)
 
 // Connection is one TCP connection of the network namespace; the fields are the columns of /proc/net/tcp_monitor.
 type Connection struct {
@@ -58,6 +62,10 @@ func (c *Connection) QueuedBytes() uint64 {
 		return max(queued, 1) - 1
 	}
 	return queued
+}
+
+func (c *Connection) flow() applications.Flow {
+	return applications.Flow{UID: c.UID, RemotePort: c.Remote.Port()}
 }
 
 func (e Events) plus(other Events) Events {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/airbound/airbound/phone-agent/applications"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -26,24 +27,44 @@ type view struct {
 	total              totals
 	queuedBytes        uint64
 	uids               []uint32
+	// What is of each class; that of the default is not used.
+	parts [applications.ClassCount]part
+}
+
+// part is what is of one class; the fields are those of airboundv1.ClassPart.
+type part struct {
+	connections        uint32
+	connectionsSending uint32
+	deliveredBytes     uint64
+	queuedBytes        uint64
+	uids               []uint32
 }
 
 func (d *destination) summarise() view {
-	v := view{total: d.closed}
+	var v view
+	for class, closed := range d.closed {
+		v.total = v.total.plus(closed)
+		v.parts[class].deliveredBytes = closed.bytes
+	}
 	var cwnd, ssthresh uint64
 	var sending, all mean
 	for _, connection := range d.connections {
-		v.total = v.total.plus(connection.carried())
+		carried, own := connection.carried(), &v.parts[connection.class]
+		v.total = v.total.plus(carried)
+		own.deliveredBytes = saturatingAdd(own.deliveredBytes, carried.bytes)
 		if !connection.present {
 			continue
 		}
 		last := &connection.last
 		v.connections++
+		own.connections++
 		v.grew = v.grew || connection.grew
 		all.add(last.SRTTUS)
 		if queued := last.QueuedBytes(); queued > 0 {
 			v.connectionsSending++
 			v.queuedBytes = saturatingAdd(v.queuedBytes, queued)
+			own.connectionsSending++
+			own.queuedBytes = saturatingAdd(own.queuedBytes, queued)
 			sending.add(last.SRTTUS)
 		}
 		v.minRTTUS = smallestSet(v.minRTTUS, last.MinRTTUS)
@@ -51,6 +72,7 @@ func (d *destination) summarise() view {
 		cwnd += uint64(last.CwndSegs)
 		ssthresh += uint64(last.SsthreshSegs)
 		v.uids = append(v.uids, last.UID)
+		own.uids = append(own.uids, last.UID)
 	}
 	v.srttUS = all.value()
 	if sending.count > 0 {
@@ -59,9 +81,17 @@ func (d *destination) summarise() view {
 	v.cwndSegs = uint32(min(cwnd, math.MaxUint32))
 	// One connection without a threshold makes the destination one without: the sum is "not set" as well.
 	v.ssthreshSegs = uint32(min(ssthresh, SsthreshUnset))
-	slices.Sort(v.uids)
-	v.uids = slices.Compact(v.uids)
+	v.uids = sorted(v.uids)
+	for class := range v.parts {
+		v.parts[class].uids = sorted(v.parts[class].uids)
+	}
 	return v
+}
+
+// sorted has each once.
+func sorted(uids []uint32) []uint32 {
+	slices.Sort(uids)
+	return slices.Compact(uids)
 }
 
 // mean is the mean of the RTT samples that exist; 0 stands for none.
@@ -145,6 +175,25 @@ func (d *destination) message() *airboundv1.Destination {
 			Timeout:         v.total.events.Timeout,
 			Undo:            v.total.events.Undo,
 		},
-		Uids: slices.Clone(v.uids),
+		Uids:    slices.Clone(v.uids),
+		Classes: v.classParts(),
 	}
+}
+
+// classParts has one for each class but the default that there is or was a connection of.
+func (v *view) classParts() []*airboundv1.ClassPart {
+	var parts []*airboundv1.ClassPart
+	for class := applications.Default + 1; class < applications.ClassCount; class++ {
+		if own := &v.parts[class]; own.connections > 0 || own.deliveredBytes > 0 {
+			parts = append(parts, &airboundv1.ClassPart{
+				ApplicationClass:   airboundv1.ApplicationClass(class),
+				Connections:        own.connections,
+				ConnectionsSending: own.connectionsSending,
+				DeliveredBytes:     own.deliveredBytes,
+				QueuedBytes:        own.queuedBytes,
+				Uids:               slices.Clone(own.uids),
+			})
+		}
+	}
+	return parts
 }

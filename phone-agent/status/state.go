@@ -53,8 +53,10 @@ type State struct {
 	Retransmission Retransmission `json:"retransmission"`
 	// The silence after the last arrival that was followed by one: until the first answer to a connection that waited.
 	// 0 if there was none yet.
-	LastSilenceMS uint64   `json:"last_silence_ms,omitempty"`
-	Counters      Counters `json:"counters"`
+	LastSilenceMS uint64 `json:"last_silence_ms,omitempty"`
+	// Nil without --applications.
+	Applications *Applications `json:"applications,omitempty"`
+	Counters     Counters      `json:"counters"`
 	// The last input that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
 }
@@ -70,6 +72,20 @@ type Starts struct {
 	By string `json:"by"`
 	// Why not by trace events.
 	Why string `json:"why,omitempty"`
+}
+
+// Applications is what the table of classes is, and what of it could not be used.
+type Applications struct {
+	Table   string `json:"table"`
+	Entries uint64 `json:"entries"`
+	// Packages of the table that are not installed, and user ids that packages of different classes share.
+	NotInstalled uint64 `json:"packages_not_installed"`
+	Conflicts    uint64 `json:"user_ids_in_conflict"`
+	// Lines of the table and of the list of packages that were left out.
+	LinesRefused    uint64 `json:"lines_refused"`
+	PackagesRefused uint64 `json:"packages_refused"`
+	// What is wrong with the files; empty if nothing is.
+	Error string `json:"error,omitempty"`
 }
 
 // TimersOnly is Retransmission.By where the agent has no way, or may not use it.

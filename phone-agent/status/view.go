@@ -118,6 +118,25 @@ func (s *State) describe(line printer) {
 	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals ignored; %d external changes",
 		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsIgnored, c.ExternalChanges)
 	s.describeArrivals(line)
+	if s.Applications != nil {
+		s.Applications.describe(line)
+	}
+}
+
+func (a *Applications) describe(line printer) {
+	line("classes", "by %s, %s; %s not installed", a.Table, counted(a.Entries, "line"),
+		counted(a.NotInstalled, "package"))
+	if a.LinesRefused+a.PackagesRefused > 0 {
+		line("", "left out: %s of it, %d of the list of packages", counted(a.LinesRefused, "line"), a.PackagesRefused)
+	}
+	if a.Conflicts > 0 {
+		line("", "%s shared by packages of different classes: the default", counted(a.Conflicts, "user id"))
+	}
+	for each := range strings.SplitSeq(a.Error, "\n") {
+		if each != "" {
+			line("", "%s", each)
+		}
+	}
 }
 
 func (s *State) describeArrivals(line printer) {

@@ -26,6 +26,10 @@ func TestTextOfARunningAgent(t *testing.T) {
 	state.LastArrival = &events.Event{
 		Source: events.NL80211, Kind: events.Association, Interface: "wlan1", Place: "02:00:00:00:00:01",
 	}
+	state.Applications = &status.Applications{
+		Table: "/etc/classes", Entries: 5, NotInstalled: 1, Conflicts: 2, LinesRefused: 1, PackagesRefused: 3,
+		Error: "line 7: wrong\nthe list of packages: line 1: no user id",
+	}
 	live := apply.Live{Rules: []apply.LiveRule{
 		{Rule: toAll, Effect: &apply.Effect{Raised: 1, Lowered: 591}}, {Rule: toServer, Effect: &apply.Effect{}},
 	}}
@@ -47,6 +51,11 @@ arrivals     2; of 3 connections that waited for TCP's timers, 1 retransmitted a
              9 messages sent, 1 refused by the kernel; 2 connections too many, left to TCP's timers
              last: association wlan1 02:00:00:00:00:01, reported by nl80211
              1 report more of the same arrivals, 4 refused
+classes      by /etc/classes, 5 lines; 1 package not installed
+             left out: 1 line of it, 3 of the list of packages
+             2 user ids shared by packages of different classes: the default
+             line 7: wrong
+             the list of packages: line 1: no user id
 lease        at least 5.5 s left
 kernel       all: 2 to 90 segments; lowered a window 591 times, raised one once
              destination 10.0.4.1/32: 10 to 20 segments; lowered a window 0 times, raised one 0 times

@@ -309,6 +309,7 @@ def destinations(report: terminal_pb2.TerminalReport) -> list[operations_pb2.Des
             queued_bytes=destination.queued_bytes,
             events=destination.events,
             uids=destination.uids,
+            classes=destination.classes,
         )
         for destination in report.destinations
     ]

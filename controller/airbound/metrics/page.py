@@ -108,7 +108,7 @@ class Pages:
         self._stations.take(snapshot.cells, {bssid: terminals.names for bssid, terminals in joined.items()})
         self._terminals.take(snapshot.now_us, by_name)
         cells, stations, terminals = self._cells, self._stations, self._terminals
-        tables = (cells.table, cells.decisions, stations.table, terminals.table, terminals.decisions)
+        tables = (cells.table, cells.decisions, stations.table, terminals.table, terminals.decisions, terminals.classes)
         return tuple(chain.from_iterable(table.lines() for table in tables)), without_bounds
 
     def _reported(self, snapshot: Snapshot) -> tuple[dict[str, Streams], dict[Mac, cell.Joined], Counter[str]]:

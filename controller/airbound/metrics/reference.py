@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from airbound.metrics import cell, controller, decisions, station, switch, terminal
+from airbound.metrics import cell, classes, controller, decisions, station, switch, terminal
 from airbound.metrics.family import Family
 from airbound.metrics.table import Column
 
@@ -25,7 +25,7 @@ def _subjects() -> Iterator[tuple[str, tuple[Family, ...]]]:
     yield "Cells", (*_families(cell.COLUMNS), decisions.CELL)
     yield "Switches", switch.FAMILIES
     yield "Stations", _families(station.COLUMNS)
-    yield "Terminals", (*_families(terminal.COLUMNS), decisions.TERMINAL)
+    yield "Terminals", (*_families(terminal.COLUMNS), decisions.TERMINAL, *_families(classes.COLUMNS))
 
 
 def _families(columns: Sequence[Column]) -> tuple[Family, ...]:

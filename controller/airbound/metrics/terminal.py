@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac, mac_text
 from airbound.core.reports import COUNTER_MAX
-from airbound.metrics import decisions
+from airbound.metrics import classes, decisions
 from airbound.metrics.family import Family
 from airbound.metrics.labels import label_set, printable
 from airbound.metrics.samples import TerminalSample
@@ -58,6 +58,7 @@ class Reported(NamedTuple):
     # arrivals with an answer, milliseconds until their first ones
     retransmission: str  # the back end; empty while it is not known
     last_silence_s: float | None
+    classes: list[classes.Part]
 
 
 Stream = tuple[TerminalSample, Reported]
@@ -256,13 +257,14 @@ COLUMNS = (
 class TerminalSeries:
     """What is kept of a terminal from one snapshot to the next."""
 
-    __slots__ = ("arrivals", "counted", "decided", "described", "labels", "malformed", "ours", "totals")
+    __slots__ = ("arrivals", "classes", "counted", "decided", "described", "labels", "malformed", "ours", "totals")
 
     def __init__(self) -> None:
         self.totals, self.malformed = Totals(1 + len(EVENTS)), Totals(1)
         self.arrivals = Totals(len(_NO_ARRIVALS))
         self.ours = Totals(2, whole=True)
         self.decided = decisions.DecisionCounts(decisions.TERMINAL)
+        self.classes: classes.ClassSeries | None = None  # until one is reported: most terminals have none
         self.counted: list[tuple[Mac, int, int, int, int]] = []  # what the totals were made of
         self.described: tuple[object, ...] = ()  # what the labels were made of
         self.labels: tuple[str, ...] = ()
@@ -275,6 +277,7 @@ class TerminalTables:
         self.slots = Slots[str, TerminalSeries](most, TerminalSeries)
         self.table = Table(COLUMNS)
         self.decisions = Table((decisions.TERMINAL_COLUMN,))
+        self.classes = Table(classes.COLUMNS)
 
     def take(self, now_us: int, by_name: Mapping[str, Sequence[Stream]]) -> None:
         """Take in the terminals that have series, by their labels."""
@@ -311,6 +314,11 @@ class TerminalTables:
         decided = [(one.stream.number, one.decided) for one, _ in streams]
         for labels, count in series.decided.update({"terminal": name}, decided):
             self.decisions.add((labels,), (count,))
+        if reported.classes and series.classes is None:
+            series.classes = classes.ClassSeries()
+        if series.classes is not None:
+            for labels, row in series.classes.update(name, reported.classes):
+                self.classes.add((labels,), row)
 
 
 def lease_s_of(sample: TerminalSample, now_us: int) -> float:
@@ -327,7 +335,7 @@ def reported_by(sample: TerminalSample) -> Reported:
     report = terminal_pb2.TerminalServiceConnectRequest.FromString(sample.last_report).report
     mac, shared = sample.mac, dict(sample.shared_min_rtts_us)
     cwnd_segs = connections = connections_sending = queued_bytes = 0
-    worst, counts = None, []
+    worst, counts, of_classes = None, [], list[classes.Part]()
     for destination in report.destinations:
         sending, address, srtt_us = destination.connections_sending, destination.address, destination.srtt_us
         cwnd_segs += destination.cwnd_segs
@@ -335,6 +343,8 @@ def reported_by(sample: TerminalSample) -> Reported:
         connections_sending += sending
         queued_bytes += destination.queued_bytes
         counts.append(((mac, address), _counts(destination)))
+        if destination.classes:
+            of_classes += classes.parts(mac, destination)
         if sending and srtt_us:
             own_us, shared_us = destination.min_rtt_us, shared.get(address, 0)
             min_rtt_us = shared_us if not own_us or 0 < shared_us < own_us else own_us
@@ -357,6 +367,7 @@ def reported_by(sample: TerminalSample) -> Reported:
             arrivals,
             retransmission,
             silence_s,
+            of_classes,
         ),
     )
 
@@ -410,6 +421,7 @@ def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
         [*arrivals.items()],
         newest.retransmission,
         newest.last_silence_s,
+        [part for reported in reports for part in reported.classes],
     )
 
 

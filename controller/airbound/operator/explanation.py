@@ -255,10 +255,21 @@ def _destinations(views: Iterable[operations_pb2.DestinationView]) -> str:
             f"{view.delivered_bytes / 1e6:.1f} MB",
             _events(view.events),
             ",".join(map(str, view.uids)) or "-",
+            _classes(view.classes),
         )
         for view in views
     ]
-    return table(("DESTINATION", "SENDING", "CWND", "QUEUED", "DELIVERED", "EVENTS", "UIDS"), rows)
+    return table(("DESTINATION", "SENDING", "CWND", "QUEUED", "DELIVERED", "EVENTS", "UIDS", "CLASSES"), rows)
+
+
+def _classes(parts: Iterable[terminal_pb2.ClassPart]) -> str:
+    """Of each class its connections that send, of how many; the rest is of the default class."""
+    found = []
+    for part in parts:
+        known = part.application_class in terminal_pb2.ApplicationClass.values()
+        name = terminal_pb2.ApplicationClass.Name(part.application_class) if known else "?"
+        found.append(f"{name.removeprefix('APPLICATION_CLASS_').lower()} {part.connections_sending}/{part.connections}")
+    return ", ".join(found) or "-"
 
 
 def _events(events: terminal_pb2.EventCounts) -> str:

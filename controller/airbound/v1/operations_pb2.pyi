@@ -508,7 +508,7 @@ class ExplainTerminalResponse(_message.Message):
     def __init__(self, terminal: _Optional[_Union[Terminal, _Mapping]] = ..., cell: _Optional[_Union[Cell, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[DestinationView, _Mapping]]] = ..., last_trigger: _Optional[_Union[_terminal_pb2.TerminalReportTrigger, str]] = ...) -> None: ...
 
 class DestinationView(_message.Message):
-    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "cwnd_segs", "ssthresh_segs", "delivered_bytes", "queued_bytes", "events", "uids")
+    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "cwnd_segs", "ssthresh_segs", "delivered_bytes", "queued_bytes", "events", "uids", "classes")
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
     CONNECTIONS_SENDING_FIELD_NUMBER: _ClassVar[int]
@@ -520,6 +520,7 @@ class DestinationView(_message.Message):
     QUEUED_BYTES_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     UIDS_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
     address: str
     connections: int
     connections_sending: int
@@ -531,7 +532,8 @@ class DestinationView(_message.Message):
     queued_bytes: int
     events: _terminal_pb2.EventCounts
     uids: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[_terminal_pb2.EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
+    classes: _containers.RepeatedCompositeFieldContainer[_terminal_pb2.ClassPart]
+    def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[_terminal_pb2.EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ..., classes: _Optional[_Iterable[_Union[_terminal_pb2.ClassPart, _Mapping]]] = ...) -> None: ...
 
 class SetModeRequest(_message.Message):
     __slots__ = ("mode", "bssid", "configured")

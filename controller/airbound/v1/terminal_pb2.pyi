@@ -34,6 +34,14 @@ class TerminalReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED: _ClassVar[TerminalReportTrigger]
     TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED: _ClassVar[TerminalReportTrigger]
+
+class ApplicationClass(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    APPLICATION_CLASS_UNSPECIFIED: _ClassVar[ApplicationClass]
+    APPLICATION_CLASS_LIVE: _ClassVar[ApplicationClass]
+    APPLICATION_CLASS_BURST: _ClassVar[ApplicationClass]
+    APPLICATION_CLASS_BULK: _ClassVar[ApplicationClass]
+    APPLICATION_CLASS_BACKGROUND: _ClassVar[ApplicationClass]
 RETRANSMISSION_UNSPECIFIED: Retransmission
 RETRANSMISSION_TIMERS: Retransmission
 RETRANSMISSION_REQUESTS: Retransmission
@@ -52,6 +60,11 @@ TERMINAL_REPORT_TRIGGER_STARTED_SENDING: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_STOPPED_SENDING: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED: TerminalReportTrigger
 TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED: TerminalReportTrigger
+APPLICATION_CLASS_UNSPECIFIED: ApplicationClass
+APPLICATION_CLASS_LIVE: ApplicationClass
+APPLICATION_CLASS_BURST: ApplicationClass
+APPLICATION_CLASS_BULK: ApplicationClass
+APPLICATION_CLASS_BACKGROUND: ApplicationClass
 
 class TerminalServiceConnectRequest(_message.Message):
     __slots__ = ("report",)
@@ -138,7 +151,7 @@ class BackEnd(_message.Message):
     def __init__(self, name: _Optional[str] = ..., can_set_max: bool = ..., can_set_min: bool = ..., can_select_destination: bool = ..., can_select_uid: bool = ..., rules_max: _Optional[int] = ...) -> None: ...
 
 class Destination(_message.Message):
-    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "cwnd_segs", "ssthresh_segs", "mss_bytes", "delivered_bytes", "queued_bytes", "events", "uids")
+    __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "cwnd_segs", "ssthresh_segs", "mss_bytes", "delivered_bytes", "queued_bytes", "events", "uids", "classes")
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
     CONNECTIONS_SENDING_FIELD_NUMBER: _ClassVar[int]
@@ -151,6 +164,7 @@ class Destination(_message.Message):
     QUEUED_BYTES_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     UIDS_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
     address: bytes
     connections: int
     connections_sending: int
@@ -163,7 +177,24 @@ class Destination(_message.Message):
     queued_bytes: int
     events: EventCounts
     uids: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, address: _Optional[bytes] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., mss_bytes: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
+    classes: _containers.RepeatedCompositeFieldContainer[ClassPart]
+    def __init__(self, address: _Optional[bytes] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., mss_bytes: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ..., classes: _Optional[_Iterable[_Union[ClassPart, _Mapping]]] = ...) -> None: ...
+
+class ClassPart(_message.Message):
+    __slots__ = ("application_class", "connections", "connections_sending", "delivered_bytes", "queued_bytes", "uids")
+    APPLICATION_CLASS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_SENDING_FIELD_NUMBER: _ClassVar[int]
+    DELIVERED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    QUEUED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    UIDS_FIELD_NUMBER: _ClassVar[int]
+    application_class: ApplicationClass
+    connections: int
+    connections_sending: int
+    delivered_bytes: int
+    queued_bytes: int
+    uids: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, application_class: _Optional[_Union[ApplicationClass, str]] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., uids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class EventCounts(_message.Message):
     __slots__ = ("local_congestion", "duplicate_ack", "sack", "fast_retransmit", "timeout", "undo")

@@ -39,6 +39,7 @@ class Phone:
     station: dict[str, Any] = field(default_factory=dict)  # fields that its station has in reports
     destinations: list[terminal_pb2.Destination] | None = None  # instead of one to SERVER
     arrivals: terminal_pb2.Arrivals | None = None
+    classes: list[terminal_pb2.ClassPart] = field(default_factory=list)  # of the destination SERVER
 
 
 @dataclass(slots=True)
@@ -161,6 +162,7 @@ class Population:
             delivered_bytes=phone.sequence * 100_000,
             queued_bytes=50_000,
             events=terminal_pb2.EventCounts(sack=phone.sequence, timeout=1),
+            classes=phone.classes,
         )
         report = terminal_pb2.TerminalReport(
             mac=phone.mac,

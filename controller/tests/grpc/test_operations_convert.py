@@ -492,6 +492,16 @@ def test_every_field_of_a_station_without_an_agent() -> None:
     assert convert.station(state, b"\x02" * 6, access_point_pb2.AccessPointReport()) is None
 
 
+PART = terminal_pb2.ClassPart(
+    application_class=terminal_pb2.APPLICATION_CLASS_BULK,
+    connections=9,
+    connections_sending=8,
+    delivered_bytes=7,
+    queued_bytes=6,
+    uids=[10_001],
+)
+
+
 def test_every_field_of_a_destination() -> None:
     events = terminal_pb2.EventCounts(local_congestion=1, duplicate_ack=2, sack=3, fast_retransmit=4, timeout=5, undo=6)
     report = terminal_pb2.TerminalReport(
@@ -508,6 +518,7 @@ def test_every_field_of_a_destination() -> None:
                 queued_bytes=38,
                 events=events,
                 uids=[10_001, 10_002],
+                classes=[PART],
             ),
             terminal_pb2.Destination(address=b"\x01\x02"),
         ]
@@ -526,5 +537,6 @@ def test_every_field_of_a_destination() -> None:
         queued_bytes=38,
         events=events,
         uids=[10_001, 10_002],
+        classes=[PART],
     )
     assert refused.address == "0102"

@@ -16,7 +16,7 @@ from airbound.config import Config, cell_overrides, parse
 from airbound.configuration.values import config_hash
 from airbound.core.addresses import address_from_text, mac_text
 from airbound.core.events import Tick
-from airbound.metrics import cell, controller, decisions, station, terminal
+from airbound.metrics import cell, classes, controller, decisions, station, terminal
 from airbound.metrics.family import Family
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.labels import octets_text, printable
@@ -88,6 +88,12 @@ def promtool(page: Page) -> tuple[int, str]:
     return run.returncode, (run.stdout + run.stderr).decode()
 
 
+def class_part(number: terminal_pb2.ApplicationClass.ValueType, delivered_bytes: int) -> terminal_pb2.ClassPart:
+    return terminal_pb2.ClassPart(
+        application_class=number, connections_sending=2, queued_bytes=7, delivered_bytes=delivered_bytes
+    )
+
+
 def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     """Cells that have a sample of every metric."""
     scraped = Scraped(Population(cells, phones_per_cell))
@@ -97,6 +103,7 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     population.cells[0].phones[1].arrivals = terminal_pb2.Arrivals(
         arrivals_total=1, answered_total=1, last_silence_ms=9, back_end=terminal_pb2.RETRANSMISSION_REQUESTS
     )
+    population.cells[0].phones[1].classes = [class_part(terminal_pb2.APPLICATION_CLASS_LIVE, 1)]
     population.seconds(3)
     population.cells[0].phones[0].destinations = []  # sends no more
     population.seconds(10)
@@ -131,7 +138,7 @@ def test_promtool_finds_what_is_wrong() -> None:
 
 def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
     scraped = full()
-    families = {column.family for module in (cell, station, terminal) for column in module.COLUMNS}
+    families = {column.family for module in (cell, station, terminal, classes) for column in module.COLUMNS}
     families |= {*controller.FAMILIES, decisions.CELL, decisions.TERMINAL}
     samples = scraped.samples()
     text = b"".join(scraped.page().chunks(openmetrics=False)).decode()
@@ -160,7 +167,7 @@ def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
 
 
 def test_names_of_metrics_differ_also_in_openmetrics() -> None:
-    families = {column.family for module in (cell, station, terminal) for column in module.COLUMNS}
+    families = {column.family for module in (cell, station, terminal, classes) for column in module.COLUMNS}
     families |= {*controller.FAMILIES, decisions.CELL, decisions.TERMINAL}
     assert len({family.base for family in families}) == len(families)
 
@@ -427,6 +434,34 @@ def test_the_silence_after_arrivals_of_a_terminal() -> None:
     arrivals.back_end = terminal_pb2.Retransmission.ValueType(77)  # of a later version
     arrivals.last_silence_ms = 2**64 - 1
     assert shown(arrivals) == ([3, 1.5], [], set())
+
+
+def test_classes_of_applications_have_series_once_a_terminal_reports_them() -> None:
+    scraped = Scraped(Population(1, 2))
+    population = scraped.population
+    phone, _ = population.cells[0].phones
+    name = "airbound_terminal_class_delivered_bytes_total"
+
+    def shown(*parts: terminal_pb2.ClassPart) -> dict[str, tuple[float, ...]]:
+        phone.classes = [*parts]
+        population.seconds(1)
+        samples = scraped.samples()
+        names = ("sending_connections", "queued_bytes", "delivered_bytes_total")
+        found = {}
+        for labels in samples.labels(name):
+            assert labels["terminal"] == "phone0"
+            values = [samples.value(f"airbound_terminal_class_{each}", **labels) for each in names]
+            found[labels["class"]] = tuple(values)
+        return found
+
+    live, bulk = terminal_pb2.APPLICATION_CLASS_LIVE, terminal_pb2.APPLICATION_CLASS_BULK
+    assert shown() == {}
+    assert shown(class_part(live, 1000)) == {"live": (2, 7, 0)}  # as with other counters: from the first one on
+    assert shown(class_part(live, 1500), class_part(bulk, 90)) == {"live": (2, 7, 500), "bulk": (2, 7, 0)}
+    assert shown(class_part(bulk, 100)) == {"live": (0, 0, 500), "bulk": (2, 7, 10)}
+    assert shown(class_part(live, 1600), class_part(live, 2**64 - 1)) == {"live": (4, 14, 600), "bulk": (0, 0, 10)}
+    later = terminal_pb2.ApplicationClass.ValueType(77)
+    assert shown(class_part(later, 1))["other"] == (2, 7, 0)
 
 
 def test_absurd_counters_of_a_peer_count_as_0() -> None:

@@ -87,6 +87,10 @@ def test_everything_about_a_terminal_is_explained() -> None:
         delivered_bytes=5_000_000,
         events=terminal_pb2.EventCounts(timeout=6, fast_retransmit=7),
         uids=[10_001, 10_002],
+        classes=[
+            terminal_pb2.ClassPart(application_class=number, connections=2, connections_sending=1)
+            for number in (terminal_pb2.APPLICATION_CLASS_LIVE, terminal_pb2.ApplicationClass.ValueType(77))
+        ],
     )
     answer = operations_pb2.ExplainTerminalResponse(
         terminal=shown,
@@ -112,6 +116,7 @@ def test_everything_about_a_terminal_is_explained() -> None:
     ]
     assert lines[-1].split() == [
         "10.0.4.1", "1/2", "33", "4", "kB", "5.0", "MB", "fast", "retransmit", "7,", "timeout", "6", "10001,10002",
+        "live", "1/2,", "?", "1/2",
     ]  # fmt: skip
 
 

@@ -80,6 +80,10 @@ def _tcp(made: Dashboard) -> Dashboard:
         .with_panel(lines("Connections", "Open ones, and those with unsent or unacknowledged data.", q.CONNECTIONS,
                           unit=COUNT))
         .with_panel(
+            lines("Throughput by class", "Bytes that were acknowledged, by what the applications need, as the phone's"
+                  " table of applications has it.", q.CLASSES, unit=BITS, stacked=True)
+        )
+        .with_panel(
             lines("Arrivals", "How often it arrived somewhere, so that it can send again; how many connections waited"
                   " for a retransmission timer then, and how many of them its agent made retransmit.", q.ARRIVALS,
                   unit=COUNT, bars=True)

@@ -180,6 +180,13 @@ def _destination(sender: Sender) -> terminal_pb2.Destination:
         cwnd_segs=int(sender.cwnd_segs),
         mss_bytes=SEGMENT_BYTES,
         delivered_bytes=int(sender.delivered_bytes),
+        classes=[
+            terminal_pb2.ClassPart(
+                application_class=terminal_pb2.APPLICATION_CLASS_LIVE,
+                connections=1,
+                delivered_bytes=int(sender.delivered_bytes / 4),
+            )
+        ],
         queued_bytes=int(sender.cwnd_segs * 2 * SEGMENT_BYTES) if sender.sends else 0,
         events=terminal_pb2.EventCounts(
             duplicate_ack=3 * sender.losses, sack=2 * sender.losses, fast_retransmit=sender.losses

@@ -40,6 +40,16 @@ CONNECTIONS = (
     Query(_gauge("airbound_terminal_connections"), "open"),
     Query(_gauge("airbound_terminal_sending_connections"), "sending"),
 )
+CLASSES = (
+    Query(
+        f"8 * sum by (class) (rate(airbound_terminal_class_delivered_bytes_total{_OF}[$__rate_interval]))", "{{class}}"
+    ),
+    Query(
+        f"8 * (sum by (terminal) (rate(airbound_terminal_delivered_bytes_total{_OF}[$__rate_interval]))"
+        f" - sum by (terminal) (rate(airbound_terminal_class_delivered_bytes_total{_OF}[$__rate_interval])))",
+        "default",
+    ),
+)
 EVENTS = Query(f"sum by (event) (rate(airbound_terminal_tcp_events_total{_OF}[$__rate_interval]))", "{{event}}")
 ARRIVALS = (
     Query(f"sum by (terminal) (increase(airbound_terminal_arrivals_total{_OF}[$__rate_interval]))", "arrivals"),

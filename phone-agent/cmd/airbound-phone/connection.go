@@ -123,6 +123,7 @@ func (c *connection) start(
 	server := offer.New(c.hub.report, c.hub.refuse)
 	c.hub.publish = server.Publish
 	c.startSources(server, options, logger)
+	c.followApplications(options.applications, phone, logger)
 	if options.looksForLinks() {
 		c.links.Go(func() {
 			wifi.Follow(c.ctx, wireless.DialEvents, func(arrived uint32) {

@@ -60,6 +60,7 @@ type runOptions struct {
 	noTracing      bool
 	noRetransmit   bool
 	events         eventOptions
+	applications   applicationOptions
 	logging        command.Logging
 }
 
@@ -91,6 +92,7 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.noRetransmit, "no-retransmit", false,
 		"leave TCP to its timers when the phone arrives at an access point: do not make it retransmit at once")
 	o.events.register(flags)
+	o.applications.register(flags)
 	o.logging.Flags(flags)
 }
 

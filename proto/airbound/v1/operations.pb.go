@@ -2794,6 +2794,7 @@ type DestinationView struct {
 	QueuedBytes        uint64                 `protobuf:"varint,9,opt,name=queued_bytes,json=queuedBytes,proto3" json:"queued_bytes,omitempty"`
 	Events             *EventCounts           `protobuf:"bytes,10,opt,name=events,proto3" json:"events,omitempty"`
 	Uids               []uint32               `protobuf:"varint,11,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	Classes            []*ClassPart           `protobuf:"bytes,12,rep,name=classes,proto3" json:"classes,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -2901,6 +2902,13 @@ func (x *DestinationView) GetEvents() *EventCounts {
 func (x *DestinationView) GetUids() []uint32 {
 	if x != nil {
 		return x.Uids
+	}
+	return nil
+}
+
+func (x *DestinationView) GetClasses() []*ClassPart {
+	if x != nil {
+		return x.Classes
 	}
 	return nil
 }
@@ -4000,7 +4008,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\bterminal\x18\x01 \x01(\v2\x15.airbound.v1.TerminalR\bterminal\x12%\n" +
 	"\x04cell\x18\x02 \x01(\v2\x11.airbound.v1.CellR\x04cell\x12@\n" +
 	"\fdestinations\x18\x03 \x03(\v2\x1c.airbound.v1.DestinationViewR\fdestinations\x12E\n" +
-	"\flast_trigger\x18\x04 \x01(\x0e2\".airbound.v1.TerminalReportTriggerR\vlastTrigger\"\x89\x03\n" +
+	"\flast_trigger\x18\x04 \x01(\x0e2\".airbound.v1.TerminalReportTriggerR\vlastTrigger\"\xbb\x03\n" +
 	"\x0fDestinationView\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12 \n" +
 	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +
@@ -4014,7 +4022,8 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\fqueued_bytes\x18\t \x01(\x04R\vqueuedBytes\x120\n" +
 	"\x06events\x18\n" +
 	" \x01(\v2\x18.airbound.v1.EventCountsR\x06events\x12\x12\n" +
-	"\x04uids\x18\v \x03(\rR\x04uids\"m\n" +
+	"\x04uids\x18\v \x03(\rR\x04uids\x120\n" +
+	"\aclasses\x18\f \x03(\v2\x16.airbound.v1.ClassPartR\aclasses\"m\n" +
 	"\x0eSetModeRequest\x12%\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\x12\x14\n" +
 	"\x05bssid\x18\x02 \x01(\tR\x05bssid\x12\x1e\n" +
@@ -4203,7 +4212,8 @@ var file_airbound_v1_operations_proto_goTypes = []any{
 	(AirtimeSource)(0),                // 53: airbound.v1.AirtimeSource
 	(TerminalReportTrigger)(0),        // 54: airbound.v1.TerminalReportTrigger
 	(*EventCounts)(nil),               // 55: airbound.v1.EventCounts
-	(TrafficProtocol)(0),              // 56: airbound.v1.TrafficProtocol
+	(*ClassPart)(nil),                 // 56: airbound.v1.ClassPart
+	(TrafficProtocol)(0),              // 57: airbound.v1.TrafficProtocol
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
@@ -4250,47 +4260,48 @@ var file_airbound_v1_operations_proto_depIdxs = []int32{
 	35, // 41: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
 	54, // 42: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
 	55, // 43: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	0,  // 44: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 45: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	0,  // 46: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
-	44, // 47: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
-	45, // 48: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
-	3,  // 49: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
-	51, // 50: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
-	51, // 51: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
-	46, // 52: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
-	56, // 53: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
-	4,  // 54: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	6,  // 55: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
-	19, // 56: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	21, // 57: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	23, // 58: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	27, // 59: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	29, // 60: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	31, // 61: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
-	33, // 62: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	40, // 63: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
-	42, // 64: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
-	36, // 65: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	38, // 66: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	5,  // 67: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	7,  // 68: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
-	20, // 69: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	22, // 70: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	24, // 71: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	28, // 72: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	30, // 73: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	32, // 74: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
-	34, // 75: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	41, // 76: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
-	43, // 77: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
-	37, // 78: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	39, // 79: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	67, // [67:80] is the sub-list for method output_type
-	54, // [54:67] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	56, // 44: airbound.v1.DestinationView.classes:type_name -> airbound.v1.ClassPart
+	0,  // 45: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 46: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	0,  // 47: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
+	44, // 48: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
+	45, // 49: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
+	3,  // 50: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
+	51, // 51: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
+	51, // 52: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
+	46, // 53: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
+	57, // 54: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
+	4,  // 55: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	6,  // 56: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	19, // 57: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	21, // 58: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	23, // 59: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	27, // 60: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	29, // 61: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	31, // 62: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
+	33, // 63: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	40, // 64: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
+	42, // 65: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
+	36, // 66: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	38, // 67: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	5,  // 68: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	7,  // 69: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	20, // 70: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	22, // 71: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	24, // 72: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	28, // 73: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	30, // 74: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	32, // 75: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
+	34, // 76: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	41, // 77: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
+	43, // 78: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
+	37, // 79: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	39, // 80: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	68, // [68:81] is the sub-list for method output_type
+	55, // [55:68] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }

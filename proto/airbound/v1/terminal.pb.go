@@ -218,6 +218,67 @@ func (TerminalReportTrigger) EnumDescriptor() ([]byte, []int) {
 	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{2}
 }
 
+// ApplicationClass is what an application needs of the air.
+type ApplicationClass int32
+
+const (
+	// The default: not named by the phone's table.
+	ApplicationClass_APPLICATION_CLASS_UNSPECIFIED ApplicationClass = 0
+	// A rate at every moment, such as a live video.
+	ApplicationClass_APPLICATION_CLASS_LIVE ApplicationClass = 1
+	// The end of each transfer soon, with pauses between them, such as photos.
+	ApplicationClass_APPLICATION_CLASS_BURST ApplicationClass = 2
+	// An average rate, such as a file.
+	ApplicationClass_APPLICATION_CLASS_BULK ApplicationClass = 3
+	// What others leave.
+	ApplicationClass_APPLICATION_CLASS_BACKGROUND ApplicationClass = 4
+)
+
+// Enum value maps for ApplicationClass.
+var (
+	ApplicationClass_name = map[int32]string{
+		0: "APPLICATION_CLASS_UNSPECIFIED",
+		1: "APPLICATION_CLASS_LIVE",
+		2: "APPLICATION_CLASS_BURST",
+		3: "APPLICATION_CLASS_BULK",
+		4: "APPLICATION_CLASS_BACKGROUND",
+	}
+	ApplicationClass_value = map[string]int32{
+		"APPLICATION_CLASS_UNSPECIFIED": 0,
+		"APPLICATION_CLASS_LIVE":        1,
+		"APPLICATION_CLASS_BURST":       2,
+		"APPLICATION_CLASS_BULK":        3,
+		"APPLICATION_CLASS_BACKGROUND":  4,
+	}
+)
+
+func (x ApplicationClass) Enum() *ApplicationClass {
+	p := new(ApplicationClass)
+	*p = x
+	return p
+}
+
+func (x ApplicationClass) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ApplicationClass) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_terminal_proto_enumTypes[3].Descriptor()
+}
+
+func (ApplicationClass) Type() protoreflect.EnumType {
+	return &file_airbound_v1_terminal_proto_enumTypes[3]
+}
+
+func (x ApplicationClass) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ApplicationClass.Descriptor instead.
+func (ApplicationClass) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{3}
+}
+
 type TerminalServiceConnectRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Report        *TerminalReport        `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
@@ -723,7 +784,10 @@ type Destination struct {
 	QueuedBytes uint64       `protobuf:"varint,10,opt,name=queued_bytes,json=queuedBytes,proto3" json:"queued_bytes,omitempty"`
 	Events      *EventCounts `protobuf:"bytes,11,opt,name=events,proto3" json:"events,omitempty"`
 	// Android app uids of the connections, ascending.
-	Uids          []uint32 `protobuf:"varint,12,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	Uids []uint32 `protobuf:"varint,12,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	// What of this is of applications that the phone's table names: one entry for each class but the default, ascending.
+	// The rest of the sums is of the default class.
+	Classes       []*ClassPart `protobuf:"bytes,13,rep,name=classes,proto3" json:"classes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -842,6 +906,100 @@ func (x *Destination) GetUids() []uint32 {
 	return nil
 }
 
+func (x *Destination) GetClasses() []*ClassPart {
+	if x != nil {
+		return x.Classes
+	}
+	return nil
+}
+
+// ClassPart is the part of a destination's connections whose applications are of one class.
+type ClassPart struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	ApplicationClass   ApplicationClass       `protobuf:"varint,1,opt,name=application_class,json=applicationClass,proto3,enum=airbound.v1.ApplicationClass" json:"application_class,omitempty"`
+	Connections        uint32                 `protobuf:"varint,2,opt,name=connections,proto3" json:"connections,omitempty"`
+	ConnectionsSending uint32                 `protobuf:"varint,3,opt,name=connections_sending,json=connectionsSending,proto3" json:"connections_sending,omitempty"`
+	// Cumulative since the agent started, closed connections included.
+	DeliveredBytes uint64 `protobuf:"varint,4,opt,name=delivered_bytes,json=deliveredBytes,proto3" json:"delivered_bytes,omitempty"`
+	QueuedBytes    uint64 `protobuf:"varint,5,opt,name=queued_bytes,json=queuedBytes,proto3" json:"queued_bytes,omitempty"`
+	// App uids of the connections, ascending.
+	Uids          []uint32 `protobuf:"varint,6,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClassPart) Reset() {
+	*x = ClassPart{}
+	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClassPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClassPart) ProtoMessage() {}
+
+func (x *ClassPart) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClassPart.ProtoReflect.Descriptor instead.
+func (*ClassPart) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ClassPart) GetApplicationClass() ApplicationClass {
+	if x != nil {
+		return x.ApplicationClass
+	}
+	return ApplicationClass_APPLICATION_CLASS_UNSPECIFIED
+}
+
+func (x *ClassPart) GetConnections() uint32 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *ClassPart) GetConnectionsSending() uint32 {
+	if x != nil {
+		return x.ConnectionsSending
+	}
+	return 0
+}
+
+func (x *ClassPart) GetDeliveredBytes() uint64 {
+	if x != nil {
+		return x.DeliveredBytes
+	}
+	return 0
+}
+
+func (x *ClassPart) GetQueuedBytes() uint64 {
+	if x != nil {
+		return x.QueuedBytes
+	}
+	return 0
+}
+
+func (x *ClassPart) GetUids() []uint32 {
+	if x != nil {
+		return x.Uids
+	}
+	return nil
+}
+
 // EventCounts counts TCP events, cumulative since the agent started.
 type EventCounts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -858,7 +1016,7 @@ type EventCounts struct {
 
 func (x *EventCounts) Reset() {
 	*x = EventCounts{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1028,7 @@ func (x *EventCounts) String() string {
 func (*EventCounts) ProtoMessage() {}
 
 func (x *EventCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1041,7 @@ func (x *EventCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventCounts.ProtoReflect.Descriptor instead.
 func (*EventCounts) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EventCounts) GetLocalCongestion() uint64 {
@@ -943,7 +1101,7 @@ type TerminalCommand struct {
 
 func (x *TerminalCommand) Reset() {
 	*x = TerminalCommand{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -955,7 +1113,7 @@ func (x *TerminalCommand) String() string {
 func (*TerminalCommand) ProtoMessage() {}
 
 func (x *TerminalCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -968,7 +1126,7 @@ func (x *TerminalCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalCommand.ProtoReflect.Descriptor instead.
 func (*TerminalCommand) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TerminalCommand) GetCommand() isTerminalCommand_Command {
@@ -1054,7 +1212,7 @@ type Arrived struct {
 
 func (x *Arrived) Reset() {
 	*x = Arrived{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1224,7 @@ func (x *Arrived) String() string {
 func (*Arrived) ProtoMessage() {}
 
 func (x *Arrived) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1237,7 @@ func (x *Arrived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arrived.ProtoReflect.Descriptor instead.
 func (*Arrived) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Arrived) GetBssid() []byte {
@@ -1108,7 +1266,7 @@ type SetBounds struct {
 
 func (x *SetBounds) Reset() {
 	*x = SetBounds{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1278,7 @@ func (x *SetBounds) String() string {
 func (*SetBounds) ProtoMessage() {}
 
 func (x *SetBounds) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1291,7 @@ func (x *SetBounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBounds.ProtoReflect.Descriptor instead.
 func (*SetBounds) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetBounds) GetGeneration() uint64 {
@@ -1190,7 +1348,7 @@ type RenewLease struct {
 
 func (x *RenewLease) Reset() {
 	*x = RenewLease{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1202,7 +1360,7 @@ func (x *RenewLease) String() string {
 func (*RenewLease) ProtoMessage() {}
 
 func (x *RenewLease) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1215,7 +1373,7 @@ func (x *RenewLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLease.ProtoReflect.Descriptor instead.
 func (*RenewLease) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RenewLease) GetGeneration() uint64 {
@@ -1249,7 +1407,7 @@ type SetReporting struct {
 
 func (x *SetReporting) Reset() {
 	*x = SetReporting{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1419,7 @@ func (x *SetReporting) String() string {
 func (*SetReporting) ProtoMessage() {}
 
 func (x *SetReporting) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1432,7 @@ func (x *SetReporting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetReporting.ProtoReflect.Descriptor instead.
 func (*SetReporting) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SetReporting) GetIntervalMs() uint32 {
@@ -1317,7 +1475,7 @@ type Bound struct {
 
 func (x *Bound) Reset() {
 	*x = Bound{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1487,7 @@ func (x *Bound) String() string {
 func (*Bound) ProtoMessage() {}
 
 func (x *Bound) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1500,7 @@ func (x *Bound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bound.ProtoReflect.Descriptor instead.
 func (*Bound) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Bound) GetSelector() isBound_Selector {
@@ -1429,7 +1587,7 @@ type Prefix struct {
 
 func (x *Prefix) Reset() {
 	*x = Prefix{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1599,7 @@ func (x *Prefix) String() string {
 func (*Prefix) ProtoMessage() {}
 
 func (x *Prefix) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1612,7 @@ func (x *Prefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prefix.ProtoReflect.Descriptor instead.
 func (*Prefix) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Prefix) GetAddress() []byte {
@@ -1513,7 +1671,7 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\vcan_set_min\x18\x03 \x01(\bR\tcanSetMin\x124\n" +
 	"\x16can_select_destination\x18\x04 \x01(\bR\x14canSelectDestination\x12$\n" +
 	"\x0ecan_select_uid\x18\x05 \x01(\bR\fcanSelectUid\x12\x1b\n" +
-	"\trules_max\x18\x06 \x01(\rR\brulesMax\"\xa2\x03\n" +
+	"\trules_max\x18\x06 \x01(\rR\brulesMax\"\xd4\x03\n" +
 	"\vDestination\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12 \n" +
 	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +
@@ -1528,7 +1686,15 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\fqueued_bytes\x18\n" +
 	" \x01(\x04R\vqueuedBytes\x120\n" +
 	"\x06events\x18\v \x01(\v2\x18.airbound.v1.EventCountsR\x06events\x12\x12\n" +
-	"\x04uids\x18\f \x03(\rR\x04uids\"\xc8\x01\n" +
+	"\x04uids\x18\f \x03(\rR\x04uids\x120\n" +
+	"\aclasses\x18\r \x03(\v2\x16.airbound.v1.ClassPartR\aclasses\"\x8a\x02\n" +
+	"\tClassPart\x12J\n" +
+	"\x11application_class\x18\x01 \x01(\x0e2\x1d.airbound.v1.ApplicationClassR\x10applicationClass\x12 \n" +
+	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +
+	"\x13connections_sending\x18\x03 \x01(\rR\x12connectionsSending\x12'\n" +
+	"\x0fdelivered_bytes\x18\x04 \x01(\x04R\x0edeliveredBytes\x12!\n" +
+	"\fqueued_bytes\x18\x05 \x01(\x04R\vqueuedBytes\x12\x12\n" +
+	"\x04uids\x18\x06 \x03(\rR\x04uids\"\xc8\x01\n" +
 	"\vEventCounts\x12)\n" +
 	"\x10local_congestion\x18\x01 \x01(\x04R\x0flocalCongestion\x12#\n" +
 	"\rduplicate_ack\x18\x02 \x01(\x04R\fduplicateAck\x12\x12\n" +
@@ -1598,7 +1764,13 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"'TERMINAL_REPORT_TRIGGER_STARTED_SENDING\x10\x02\x12+\n" +
 	"'TERMINAL_REPORT_TRIGGER_STOPPED_SENDING\x10\x03\x12-\n" +
 	")TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED\x10\x04\x12*\n" +
-	"&TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED\x10\x052y\n" +
+	"&TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED\x10\x05*\xac\x01\n" +
+	"\x10ApplicationClass\x12!\n" +
+	"\x1dAPPLICATION_CLASS_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16APPLICATION_CLASS_LIVE\x10\x01\x12\x1b\n" +
+	"\x17APPLICATION_CLASS_BURST\x10\x02\x12\x1a\n" +
+	"\x16APPLICATION_CLASS_BULK\x10\x03\x12 \n" +
+	"\x1cAPPLICATION_CLASS_BACKGROUND\x10\x042y\n" +
 	"\x0fTerminalService\x12f\n" +
 	"\aConnect\x12*.airbound.v1.TerminalServiceConnectRequest\x1a+.airbound.v1.TerminalServiceConnectResponse(\x010\x01B;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
@@ -1614,54 +1786,58 @@ func file_airbound_v1_terminal_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_terminal_proto_rawDescData
 }
 
-var file_airbound_v1_terminal_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_airbound_v1_terminal_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_airbound_v1_terminal_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_airbound_v1_terminal_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_airbound_v1_terminal_proto_goTypes = []any{
 	(Retransmission)(0),                    // 0: airbound.v1.Retransmission
 	(ArrivalSource)(0),                     // 1: airbound.v1.ArrivalSource
 	(TerminalReportTrigger)(0),             // 2: airbound.v1.TerminalReportTrigger
-	(*TerminalServiceConnectRequest)(nil),  // 3: airbound.v1.TerminalServiceConnectRequest
-	(*TerminalServiceConnectResponse)(nil), // 4: airbound.v1.TerminalServiceConnectResponse
-	(*TerminalReport)(nil),                 // 5: airbound.v1.TerminalReport
-	(*Arrivals)(nil),                       // 6: airbound.v1.Arrivals
-	(*Agent)(nil),                          // 7: airbound.v1.Agent
-	(*BackEnd)(nil),                        // 8: airbound.v1.BackEnd
-	(*Destination)(nil),                    // 9: airbound.v1.Destination
-	(*EventCounts)(nil),                    // 10: airbound.v1.EventCounts
-	(*TerminalCommand)(nil),                // 11: airbound.v1.TerminalCommand
-	(*Arrived)(nil),                        // 12: airbound.v1.Arrived
-	(*SetBounds)(nil),                      // 13: airbound.v1.SetBounds
-	(*RenewLease)(nil),                     // 14: airbound.v1.RenewLease
-	(*SetReporting)(nil),                   // 15: airbound.v1.SetReporting
-	(*Bound)(nil),                          // 16: airbound.v1.Bound
-	(*Prefix)(nil),                         // 17: airbound.v1.Prefix
-	(*Reason)(nil),                         // 18: airbound.v1.Reason
+	(ApplicationClass)(0),                  // 3: airbound.v1.ApplicationClass
+	(*TerminalServiceConnectRequest)(nil),  // 4: airbound.v1.TerminalServiceConnectRequest
+	(*TerminalServiceConnectResponse)(nil), // 5: airbound.v1.TerminalServiceConnectResponse
+	(*TerminalReport)(nil),                 // 6: airbound.v1.TerminalReport
+	(*Arrivals)(nil),                       // 7: airbound.v1.Arrivals
+	(*Agent)(nil),                          // 8: airbound.v1.Agent
+	(*BackEnd)(nil),                        // 9: airbound.v1.BackEnd
+	(*Destination)(nil),                    // 10: airbound.v1.Destination
+	(*ClassPart)(nil),                      // 11: airbound.v1.ClassPart
+	(*EventCounts)(nil),                    // 12: airbound.v1.EventCounts
+	(*TerminalCommand)(nil),                // 13: airbound.v1.TerminalCommand
+	(*Arrived)(nil),                        // 14: airbound.v1.Arrived
+	(*SetBounds)(nil),                      // 15: airbound.v1.SetBounds
+	(*RenewLease)(nil),                     // 16: airbound.v1.RenewLease
+	(*SetReporting)(nil),                   // 17: airbound.v1.SetReporting
+	(*Bound)(nil),                          // 18: airbound.v1.Bound
+	(*Prefix)(nil),                         // 19: airbound.v1.Prefix
+	(*Reason)(nil),                         // 20: airbound.v1.Reason
 }
 var file_airbound_v1_terminal_proto_depIdxs = []int32{
-	5,  // 0: airbound.v1.TerminalServiceConnectRequest.report:type_name -> airbound.v1.TerminalReport
-	11, // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
-	7,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
-	9,  // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
+	6,  // 0: airbound.v1.TerminalServiceConnectRequest.report:type_name -> airbound.v1.TerminalReport
+	13, // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
+	8,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
+	10, // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
 	2,  // 4: airbound.v1.TerminalReport.trigger:type_name -> airbound.v1.TerminalReportTrigger
-	6,  // 5: airbound.v1.TerminalReport.arrivals:type_name -> airbound.v1.Arrivals
+	7,  // 5: airbound.v1.TerminalReport.arrivals:type_name -> airbound.v1.Arrivals
 	1,  // 6: airbound.v1.Arrivals.last_source:type_name -> airbound.v1.ArrivalSource
 	0,  // 7: airbound.v1.Arrivals.back_end:type_name -> airbound.v1.Retransmission
-	8,  // 8: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
-	10, // 9: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
-	13, // 10: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
-	14, // 11: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
-	15, // 12: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
-	12, // 13: airbound.v1.TerminalCommand.arrived:type_name -> airbound.v1.Arrived
-	16, // 14: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
-	18, // 15: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
-	17, // 16: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
-	3,  // 17: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
-	4,  // 18: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
-	18, // [18:19] is the sub-list for method output_type
-	17, // [17:18] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	9,  // 8: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
+	12, // 9: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
+	11, // 10: airbound.v1.Destination.classes:type_name -> airbound.v1.ClassPart
+	3,  // 11: airbound.v1.ClassPart.application_class:type_name -> airbound.v1.ApplicationClass
+	15, // 12: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
+	16, // 13: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
+	17, // 14: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
+	14, // 15: airbound.v1.TerminalCommand.arrived:type_name -> airbound.v1.Arrived
+	18, // 16: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
+	20, // 17: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
+	19, // 18: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
+	4,  // 19: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
+	5,  // 20: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
+	20, // [20:21] is the sub-list for method output_type
+	19, // [19:20] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_terminal_proto_init() }
@@ -1670,13 +1846,13 @@ func file_airbound_v1_terminal_proto_init() {
 		return
 	}
 	file_airbound_v1_reason_proto_init()
-	file_airbound_v1_terminal_proto_msgTypes[8].OneofWrappers = []any{
+	file_airbound_v1_terminal_proto_msgTypes[9].OneofWrappers = []any{
 		(*TerminalCommand_SetBounds)(nil),
 		(*TerminalCommand_RenewLease)(nil),
 		(*TerminalCommand_SetReporting)(nil),
 		(*TerminalCommand_Arrived)(nil),
 	}
-	file_airbound_v1_terminal_proto_msgTypes[13].OneofWrappers = []any{
+	file_airbound_v1_terminal_proto_msgTypes[14].OneofWrappers = []any{
 		(*Bound_All)(nil),
 		(*Bound_Destination)(nil),
 		(*Bound_Uid)(nil),
@@ -1686,8 +1862,8 @@ func file_airbound_v1_terminal_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_terminal_proto_rawDesc), len(file_airbound_v1_terminal_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   15,
+			NumEnums:      4,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package filewatch_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/airbound/airbound/phone-agent/filewatch"
+)
+
+const timeout = 30 * time.Second
+
+// follow returns what was read after each change, and the channel of Follow's end.
+func follow(ctx context.Context, path string) (read chan string, ended chan error) {
+	read, ended = make(chan string, 100), make(chan error, 1)
+	go func() {
+		ended <- filewatch.Follow(ctx, path, func() {
+			text, err := filewatch.Read(path, 10)
+			if err != nil {
+				text = []byte(err.Error())
+			}
+			read <- string(text)
+		})
+	}()
+	return read, ended
+}
+
+// until waits for a text: one change may be noticed several times, and a text may be read half written.
+func until(t *testing.T, read <-chan string, want string) {
+	t.Helper()
+	limit := time.After(timeout)
+	for {
+		select {
+		case got := <-read:
+			if strings.HasSuffix(got, want) && (want != "" || got == "") {
+				return
+			}
+		case <-limit:
+			t.Fatalf("%q was not read", want)
+		}
+	}
+}
+
+func TestAllThatMayChangeAFileIsNoticed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	path := filepath.Join(t.TempDir(), "file")
+	read, ended := follow(ctx, path)
+	until(t, read, "")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile(path, []byte("one"), 0o600))
+	until(t, read, "one")
+	must(os.WriteFile(path+".new", []byte("two"), 0o600))
+	must(os.Rename(path+".new", path))
+	until(t, read, "two")
+	must(os.Remove(path))
+	until(t, read, "")
+	must(os.WriteFile(path, []byte("four"), 0o600))
+	until(t, read, "four")
+	must(os.Rename(path, path+".old"))
+	until(t, read, "")
+	must(os.WriteFile(path, []byte("more than ten bytes"), 0o600))
+	until(t, read, "is longer than 10 bytes: too long")
+	must(os.Remove(path))
+	must(os.Mkdir(path, 0o700))
+	must(os.WriteFile(path+".other", nil, 0o600))
+	until(t, read, "is not a file")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFolderThatIsNotThereOrGoes(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "folder")
+	path := filepath.Join(folder, "file")
+	if err := filewatch.Follow(t.Context(), path, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	read, ended := follow(t.Context(), path)
+	until(t, read, "")
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "is gone") {
+		t.Error(err)
+	}
+}
