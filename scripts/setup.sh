@@ -3,7 +3,8 @@
 #
 # Installs what building and testing needs, and nothing that is already there.
 #   setup.sh [PART...]    the default is: test python node go tools
-#     demo, lab, test, series   Debian packages of that door and of those before it (tools/apt-packages-*.txt)
+#     demo, lab, applications, test, series
+#                               Debian packages of that door and of those before it (tools/apt-packages-*.txt)
 #     python, python-lab        .venv; python-lab: only what the controller and the lab import
 #     node, go, tools           linters of JavaScript; Go; programs written in Go
 #     compose                   Compose 2, for `COMPOSE=docker-compose-2 scripts/compose-test.sh`
@@ -12,7 +13,8 @@
 
 . "$(dirname "$0")/lib.sh"
 
-doors=(demo lab test series)
+doors=(demo lab applications test series)
+parts="${doors[*]} python python-lab node go tools compose"
 
 # packages_of DOOR: what a door and those before it list.
 packages_of() {
@@ -159,6 +161,7 @@ install_module() { # MODULE PROGRAM
 for part in "$@"; do
 	case $part in
 	demo | lab | test | series) step "Debian packages for 'make $part'" install_apt < <(packages_of "$part") ;;
+	applications) step "Debian packages for 'airbound-lab study applications'" install_apt < <(packages_of "$part") ;;
 	python) step "Python virtualenv" install_python everything ;;
 	python-lab) step "Python virtualenv of the lab" install_python lab ;;
 	node) step "Node.js packages" install_node ;;
@@ -170,6 +173,6 @@ for part in "$@"; do
 		step "compose-config" install_module compose-config compose-config
 		;;
 	compose) step "Compose 2" install_module compose docker-compose-2 ;;
-	*) die "setup: unknown part '$part' (demo, lab, test, series, python, python-lab, node, go, tools, compose)" ;;
+	*) die "setup: unknown part '$part'; parts: $parts" ;;
 	esac
 done

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 TOOLS = Path(__file__).parents[1]
-DOORS = ("demo", "lab", "test", "series", "node")  # node: on its own, where the machine's is too old
+DOORS = ("demo", "lab", "applications", "test", "series", "node")  # node: on its own, where the machine's is too old
 
 
 def packages(door: str) -> list[str]:
