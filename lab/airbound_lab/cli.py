@@ -138,7 +138,8 @@ def _measure(
     if options.json is not None and not options.json.parent.is_dir():
         raise UsageError(f"json: there is no directory {options.json.parent}")
     with_ovs = any(parameters.of_mode(mode).ovs for mode in parameters.modes)
-    host.check_tools(ovs=with_ovs, debian_programs=debian_programs)
+    with_applications = bool(parameters.scenario.application_actions())
+    host.check_tools(ovs=with_ovs, debian_programs=debian_programs, applications=with_applications)
     programs = host.programs(parameters.modes, trace=trace)
     kernel = host.kernel(options.kernel, parameters.kernel_line)
     host.check_line(kernel, parameters.kernel_line)

@@ -118,7 +118,7 @@ def _directory(name: str, path: Path, plan: str) -> list[str]:
         return [line for record in sorted(path.glob("*.dist-info/RECORD")) for line in _installed(record)]
     named = re.findall(rf"{guest_paths.GUEST_DIRECTORY}/{name}/([^/\" :]+)", plan)
     files = {path / file for file in named}
-    if any(_is_text(file) for file in files):
+    if name != guest_paths.VIDEOS and any(_is_text(file) for file in files):
         # A script may start what lies beside it.
         files |= {file for file in path.iterdir() if file.is_file()}
     return [f"{file.name} {_file(file)}" for file in sorted(files)]

@@ -105,13 +105,14 @@ def _needed(tasks: Sequence[Task], options: argparse.Namespace) -> tuple[Program
 
 def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
     """Hash what a run needs, each kind once."""
-    by_kind: dict[tuple[bool, bool], Mapping[str, str]] = {}
+    by_kind: dict[tuple[bool, bool, bool], Mapping[str, str]] = {}
 
     def hashes_of(parameters: Parameters) -> Mapping[str, str]:
         [mode] = parameters.modes
-        kind = agents, ovs = modes.parse(mode).has_agents, parameters.ovs
+        applications = bool(parameters.scenario.application_actions())
+        kind = agents, ovs, _ = modes.parse(mode).has_agents, parameters.ovs, applications
         if kind not in by_kind:
-            by_kind[kind] = host.hashes(programs, agents=agents, ovs=ovs)
+            by_kind[kind] = host.hashes(programs, agents=agents, ovs=ovs, applications=applications)
         return by_kind[kind]
 
     return hashes_of

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
+from airbound_lab.figures.application_results import ApplicationResult
 from airbound_lab.figures.capacity import CapacityFigures
 from airbound_lab.figures.senders import SenderFigures
 from airbound_lab.records.trace import PhoneTrace
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
-OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders", "capacity")
+OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders", "capacity", "applications")
 OPTIONAL_OF_PHONE = ("trace", "download", "gap_max_ms")
 """Fields that are written only where there is something to report."""
 
@@ -132,6 +133,9 @@ class Run:
     """How well the controller knew who sent, if it was asked."""
     capacity: CapacityFigures | None = None
     """What it took for the cell's, if it was asked."""
+    applications: tuple[ApplicationResult, ...] | None = None
+    """The real applications in the order of their starts, if the scenario starts any. What they send is no part of the
+    figures above."""
 
     def comparable(self) -> dict[str, Any]:
         """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""

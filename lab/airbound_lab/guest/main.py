@@ -13,6 +13,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab.guest import cell, system
+from airbound_lab.guest.applications import START_APPLICATION, Applications
 from airbound_lab.guest.certificates import OPERATOR_ACTIONS, Operator
 from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.event_traces import EventTraces
@@ -119,7 +120,13 @@ def set_links(links: list[str]) -> None:
 
 
 def actor(
-    components: Components, operator: Operator, access_point: cell.AccessPoint, switch: Switch, roaming: Roaming
+    components: Components,
+    operator: Operator,
+    access_point: cell.AccessPoint,
+    switch: Switch,
+    roaming: Roaming,
+    *,
+    applications: Applications,
 ) -> Callable[[dict[str, Any]], None]:
     """Return what carries out an action of the time line."""
 
@@ -129,6 +136,8 @@ def actor(
             ROAMING_STEPS[name](roaming, action)
         elif name == WALK:
             set_links(action["links"])
+        elif name == START_APPLICATION:
+            applications.start(action["application"])
         elif name in cell.HOSTAPD_ACTIONS:
             cell.HOSTAPD_ACTIONS[name](access_point)
         elif name in OPERATOR_ACTIONS:
@@ -142,7 +151,11 @@ def actor(
 
 
 def measure(
-    plan: dict[str, Any], act: Callable[[dict[str, Any]], None], tracers: Tracers, event_traces: EventTraces
+    plan: dict[str, Any],
+    act: Callable[[dict[str, Any]], None],
+    tracers: Tracers,
+    event_traces: EventTraces,
+    applications: Applications,
 ) -> int:
     """Run the traffic and, meanwhile, the time line; return time zero on the monotonic clock."""
     t0_ns = (time.monotonic_ns() // 1_000_000_000 + 2) * 1_000_000_000
@@ -167,6 +180,7 @@ def measure(
         output = system.read(f"{system.LOG_DIRECTORY}/traffic.log")[-500:]
         raise GuestError(f"the traffic generator failed (status {status}): {output}")
     real_programs.finish()
+    applications.finish()
     # At the traffic's end: what ends now sends a little more, for as long as the rest takes.
     system.run("airtime", ["/sbin/iw", "dev", "wlan0", "station", "dump"])
     for name, pid in watchers:
@@ -225,7 +239,10 @@ def main() -> None:
             operator.enrol(components)
         progress("starting agents")
         components.start_all(switch.connect)
-        t0_ns = measure(plan, actor(components, operator, access_point, switch, Roaming(plan)), tracers, event_traces)
+        applications = Applications(plan)
+        applications.start_servers()
+        act = actor(components, operator, access_point, switch, Roaming(plan), applications=applications)
+        t0_ns = measure(plan, act, tracers, event_traces, applications)
         collect(plan, t0_ns, components, switch)
         progress("done")
     except GuestError as error:

@@ -31,6 +31,7 @@ CACHE = "__pycache__"
 LINKS = "host"
 """Directory of the links, in that of the run."""
 COMPILED = "compiled"
+VIDEOS = "videos"
 CONTROLLER = "controller"
 PACKAGES = "packages"
 """With a number: the directories of Python's modules, beside the interpreter's own."""
@@ -53,6 +54,10 @@ class Programs:
     """Directories with the packages of that Python."""
     compiled: str = ""
     """Directory of compiled modules for that Python (run/compiled.py); if empty, all are compiled in the guest."""
+    applications_watch: str = ""
+    """applications_watch.py, for any Python."""
+    videos: str = ""
+    """Directory of the videos that phones send live (run/videos.py), if any does."""
 
     @property
     def python_command(self) -> tuple[str, ...]:
@@ -96,6 +101,8 @@ def in_guest(programs: Programs) -> tuple[Programs, dict[str, str]]:
         phone_agent=file("phone", programs.phone_agent),
         operator_commands=file("operator", programs.operator_commands),
         senders_watch=file("watch", programs.senders_watch),
+        applications_watch=file("watch", programs.applications_watch),
+        videos=at(VIDEOS, programs.videos) if programs.videos else "",
         packages=tuple(packages),
         compiled=at(COMPILED, programs.compiled) if programs.compiled else "",
     )

@@ -10,10 +10,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab.plan import certificates, open_vswitch, real_programs
+from airbound_lab.plan import applications, certificates, open_vswitch, real_programs
 from airbound_lab.plan import topology as nodes
 from airbound_lab.settings import modes, radio
-from airbound_lab.settings.scenario import HOSTAPD_ACTIONS, OPENFLOW, ROAMING_ACTIONS, SWITCH, WALKING_ACTIONS
+from airbound_lab.settings.scenario import (
+    APPLICATION_ACTIONS,
+    HOSTAPD_ACTIONS,
+    OPENFLOW,
+    ROAMING_ACTIONS,
+    SWITCH,
+    WALKING_ACTIONS,
+)
 from airbound_lab.settings.values import REPORT_INTERVAL_MS, STATION_RATES
 
 if TYPE_CHECKING:
@@ -120,7 +127,8 @@ def plan(
                 "tc": nodes.phone_tc(cell, phone, mode),
                 "power_save": parameters.power_save,
                 "needs_route_metrics": parameters.cwnd_clamp_segs is not None,
-                "sysctls": _phone_sysctls(parameters.pacing_percent),
+                "sysctls": _phone_sysctls(parameters.pacing_percent)
+                | applications.sysctls(cell, phone.index, modes.parse(mode).congestion),
                 "wpa_supplicant": _choosing_wpa_supplicant(cell, phone) if parameters.access_points > 1 else None,
             }
             for phone in cell.phones
@@ -140,6 +148,7 @@ def plan(
             *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
         ],
         "real_programs": real_programs.plan(cell, mode, RESULT_DIRECTORY) if debian_programs else [],
+        "applications": applications.plan(cell, programs, RESULT_DIRECTORY),
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
         "event_traces": [
@@ -151,13 +160,19 @@ def plan(
 
 
 def _timeline(cell: nodes.Topology, runs_here: set[str]) -> list[dict[str, Any]]:
-    """What happens to components, to hostapd and to phones that roam or walk, in order."""
-    parameters, steps = cell.parameters, list[dict[str, Any]]()
+    """What happens to components, hostapd and phones that roam or walk, and which applications start, in order."""
+    parameters = cell.parameters
+    steps: list[dict[str, Any]] = [
+        {"at_ms": round(action.at_s * 1000), "do": action.do, "component": "", "application": number}
+        for number, action in enumerate(applications.started(cell))
+    ]
     for action in parameters.scenario.process_actions(parameters.terminals):
         if action.do in ROAMING_ACTIONS:
             steps += _roam(cell, action)
         elif action.do in WALKING_ACTIONS:
             steps += _walk(parameters, action)
+        elif action.do in APPLICATION_ACTIONS:
+            continue
         elif action.component in runs_here or action.do in HOSTAPD_ACTIONS:
             steps.append({"at_ms": round(action.at_s * 1000), "do": action.do, "component": action.component})
     return sorted((step for step in steps if step["at_ms"] < parameters.seconds * 1000), key=lambda step: step["at_ms"])

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airbound_lab.errors import LabError, MissingError, UsageError
+from airbound_lab.plan import applications as application_plan
 from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings import variant
 from airbound_lab.settings.values import DEFAULT_KERNEL_LINE
@@ -47,9 +48,19 @@ SWITCH_TOOL_PACKAGES = dict.fromkeys(
 TRAFFIC_TOOL_PACKAGES = {"iperf3": "iperf3", "irtt": "irtt"}
 """Of a run with both (plan/real_programs.py)."""
 
+APPLICATION_TOOL_PACKAGES = {
+    "curl": "curl",
+    "ffmpeg": "ffmpeg",
+    "nginx": "nginx",
+    application_plan.RTMP_MODULE: "libnginx-mod-rtmp",
+}
+"""Of a run with real applications (plan/applications.py)."""
+
 LAB_SOURCES = (
-    *("figures/measure", "figures/senders", "guest_programs/operator_commands", "guest_programs/senders_watch"),
+    *("figures/applications", "figures/measure", "figures/player", "figures/senders", "records/flv"),
+    *("guest_programs/applications_watch", "guest_programs/operator_commands", "guest_programs/senders_watch"),
     *(
+        "plan/applications",
         "plan/certificates",
         "plan/guest_paths",
         "plan/guest_plan",
@@ -60,6 +71,8 @@ LAB_SOURCES = (
     *(
         "run/boot",
         "run/runs",
+        "run/videos",
+        "settings/application",
         "settings/modes",
         "settings/qdisc",
         "settings/radio",
@@ -71,16 +84,30 @@ LAB_SOURCES = (
 SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def _tools(*, ovs: bool, debian_programs: bool = False) -> dict[str, str]:
-    return TOOL_PACKAGES | (SWITCH_TOOL_PACKAGES if ovs else {}) | (TRAFFIC_TOOL_PACKAGES if debian_programs else {})
+def _tools(*, ovs: bool, debian_programs: bool = False, applications: bool = False) -> dict[str, str]:
+    return (
+        TOOL_PACKAGES
+        | (SWITCH_TOOL_PACKAGES if ovs else {})
+        | (TRAFFIC_TOOL_PACKAGES if debian_programs else {})
+        | (APPLICATION_TOOL_PACKAGES if applications else {})
+    )
 
 
-def check_tools(path: str = SYSTEM_PATH, *, ovs: bool = False, debian_programs: bool = False) -> None:
+def _where(tool: str, path: str) -> str | None:
+    """Return where a tool is, or a file that a tool loads."""
+    if tool.startswith("/"):
+        return tool if Path(tool).is_file() else None
+    return shutil.which(tool, path=path)
+
+
+def check_tools(
+    path: str = SYSTEM_PATH, *, ovs: bool = False, debian_programs: bool = False, applications: bool = False
+) -> None:
     """Raise one MissingError with every missing tool and its package; `ovs`: those of Open vSwitch as well;
-    `debian_programs`: iperf3 and irtt.
+    `debian_programs`: iperf3 and irtt; `applications`: ffmpeg, curl and nginx.
     """
-    tools = _tools(ovs=ovs, debian_programs=debian_programs)
-    missing = [tool for tool in tools if shutil.which(tool, path=path) is None]
+    tools = _tools(ovs=ovs, debian_programs=debian_programs, applications=applications)
+    missing = [tool for tool in tools if _where(tool, path) is None]
     if missing:
         packages = " ".join(sorted({tools[tool] for tool in missing}))
         raise MissingError(
@@ -99,6 +126,7 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         phone_agent=str(build / "airbound-phone"),
         operator_commands=str(GUEST_PROGRAMS / "operator_commands.py"),
         senders_watch=str(GUEST_PROGRAMS / "senders_watch.py"),
+        applications_watch=str(GUEST_PROGRAMS / "applications_watch.py"),
         packages=packages,
     )
     needed = [found.traffic]
@@ -150,15 +178,21 @@ def kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
     return path
 
 
+def cache_directory() -> Path:
+    """Where is kept what takes long to make; as scripts/lib.sh has it."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("AIRBOUND_CACHE") or caches / "airbound")
+
+
 def built_kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
     """Return the lab kernel's program as `kernel` does, but build none: MissingError if there is none yet."""
     if given or os.environ.get(KERNEL_VARIABLE):
         return kernel(given, line)
     script = [str(REPOSITORY / BUILD_SCRIPT), "--line", line, "--print-hash"]
     result = subprocess.run(script, capture_output=True, text=True, check=False)
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    cache = Path(os.environ.get("AIRBOUND_CACHE") or caches / "airbound")
-    path = cache / ("uml" if line == DEFAULT_KERNEL_LINE else f"uml-{line}") / result.stdout.strip() / "linux"
+    path = (
+        cache_directory() / ("uml" if line == DEFAULT_KERNEL_LINE else f"uml-{line}") / result.stdout.strip() / "linux"
+    )
     if result.returncode != 0 or not os.access(path, os.X_OK):
         raise MissingError(f"no kernel of Linux {line} is built; run: {BUILD_SCRIPT} --line {line}")
     return path.resolve()
@@ -175,12 +209,15 @@ def check_line(kernel: Path, line: KernelLine) -> None:
         raise UsageError(f"{kernel} is Linux {version or 'without a version'}, but --kernel-line is {line}")
 
 
-def hashes(programs: Programs, *, agents: bool, ovs: bool = False, path: str = SYSTEM_PATH) -> dict[str, str]:
+def hashes(
+    programs: Programs, *, agents: bool, ovs: bool = False, applications: bool = False, path: str = SYSTEM_PATH
+) -> dict[str, str]:
     """Hashes of all programs that the figures of a run depend on, beside the kernel: tools, sources, our own programs.
 
     Python's and the tools' libraries are not among them; a Debian release and the lock file pin those.
     """
-    found = {tool: sha256(Path(where)) for tool in _tools(ovs=ovs) if (where := shutil.which(tool, path=path))}
+    tools = _tools(ovs=ovs, applications=applications)
+    found = {tool: sha256(Path(where)) for tool in tools if (where := _where(tool, path))}
     found["traffic"] = sha256(Path(programs.traffic))
     found["lab"] = _sha256_of([*(LAB / f"{name}.py" for name in LAB_SOURCES), *(LAB / "guest").glob("*.py")])
     if agents:

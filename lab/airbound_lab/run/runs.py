@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from airbound_lab.errors import LabError
+from airbound_lab.figures import applications as application_figures
 from airbound_lab.figures import capacity, measure, senders
 from airbound_lab.figures.results import Results, Run
 from airbound_lab.medium import attempts
-from airbound_lab.plan import guest_paths, guest_plan, topology
+from airbound_lab.plan import applications, guest_paths, guest_plan, topology
 from airbound_lab.records import airtime
 from airbound_lab.records import trace as trace_module
-from airbound_lab.run import boot, compiled
+from airbound_lab.run import boot, compiled, videos
 from airbound_lab.settings import radio, variant
 from airbound_lab.settings.validation import explain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from airbound_lab.figures.application_results import ApplicationResult
     from airbound_lab.plan.guest_paths import Programs
     from airbound_lab.settings.parameters import Parameters
     from airbound_lab.settings.values import Window
@@ -119,11 +121,13 @@ def prepare(parameters: Parameters, task: Task, setting: Setting) -> Prepared:
     kernel, of the guest's first program and of its programs' directories.
 
     Raises:
-        LabError: the controller's modules do not compile.
+        LabError: the controller's modules do not compile, or a video cannot be encoded.
     """
     parameters = parameters.of_mode(task.mode)
     (mode,) = parameters.modes
     needed = compiled.with_compiled(setting.programs) if variant.has_agents(mode) else setting.programs
+    if live := parameters.scenario.live():
+        needed = replace(needed, videos=str(videos.directory_with(live)))
     programs, host_directories = guest_paths.in_guest(needed)
     plan = guest_plan.plan(
         parameters,
@@ -207,6 +211,7 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
         run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"], air_jain=air_jain)
         if (answers := directory / guest_plan.SENDERS_FILE).exists():
             run = _with_answers(run, answers, parameters, end["time_zero_monotonic_us"] * 1000)
+        run = replace(run, applications=_applications(directory, cell, end))
     except ValidationError as error:
         raise LabError(f"samples: {explain(error)}; logs: {directory}") from error
     if not trace:
@@ -217,6 +222,33 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
             history = trace_module.parse(lines, end["time_zero_monotonic_us"], parameters.seconds)
         phones.append(replace(phone, trace=history))
     return replace(run, phones=tuple(phones))
+
+
+def _applications(
+    directory: Path, cell: topology.Topology, end: dict[str, Any]
+) -> tuple[ApplicationResult, ...] | None:
+    actions = applications.started(cell)
+    if not actions:
+        return None
+    ended, watched = (
+        application_figures.parse((directory / name).read_text(encoding="utf-8"), name)
+        for name in (applications.RESULT, applications.WATCHED)
+    )
+    outputs = {number: directory / applications.output_file(number) for number in range(len(actions))}
+    recorded = {number: directory / applications.record_file(number) for number in range(len(actions))}
+    records = application_figures.Records(
+        ended=ended,
+        watched=watched,
+        outputs={number: path.read_text(encoding="utf-8") for number, path in outputs.items() if path.exists()},
+        recorded={number: path.read_bytes() for number, path in recorded.items() if path.exists()},
+        zero_monotonic_ns=end["time_zero_monotonic_us"] * 1000,
+        zero_since_1970_s=end["time_zero_s_since_1970"],
+        end_s=float(cell.parameters.seconds),
+    )
+    try:
+        return application_figures.figures(actions, records)
+    except LabError as error:
+        raise LabError(f"{error}; logs: {directory}") from error
 
 
 def _with_answers(run: Run, path: Path, parameters: Parameters, time_zero_ns: int) -> Run:

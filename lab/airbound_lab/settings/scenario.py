@@ -17,7 +17,9 @@ A scenario is a list of actions on a time line whose zero is the moment at which
 - `roam` of a phone to an access point, for `deaf_ms` of which it is at none: `silent`, out of everybody's range, as one
   that is carried away, or after it took its leave;
 - `walk` of a phone: within `over_s` its distance from an `access_point` (0: from all) goes from `from_m` to `to_m`, at
-  constant speed. Until then it is where its first walk begins, after that where the last one ended.
+  constant speed. Until then it is where its first walk begins, after that where the last one ended;
+- `start-application` of a phone: a real program sends to the phone's server by TCP (settings/application.py), with the
+  congestion control of the mode, until it has sent all, or to the end.
 
 `phone: 0` in `start-traffic` and `stop-traffic` means every phone. For one phone and direction, of several actions at
 the same moment the last one counts.
@@ -27,7 +29,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -35,6 +37,7 @@ from pydantic import Field, TypeAdapter, model_validator
 from pydantic.dataclasses import dataclass
 
 from airbound_lab.errors import UsageError
+from airbound_lab.settings.application import Application, Live
 from airbound_lab.settings.validation import STRICT, usage_errors
 
 START_SPREAD_S = 0.5
@@ -55,12 +58,16 @@ HostapdAction = Literal["reload-hostapd", "restart-radio"]
 OperatorAction = Literal["revoke"]
 RoamingAction = Literal["roam"]
 WalkingAction = Literal["walk"]
-Do = Literal[TrafficAction, ComponentAction, HostapdAction, OperatorAction, RoamingAction, WalkingAction]
+ApplicationAction = Literal["start-application"]
+Do = Literal[
+    TrafficAction, ComponentAction, HostapdAction, OperatorAction, RoamingAction, WalkingAction, ApplicationAction
+]
 TRAFFIC_ACTIONS: tuple[str, ...] = get_args(TrafficAction)
 HOSTAPD_ACTIONS: tuple[str, ...] = get_args(HostapdAction)
 OPERATOR_ACTIONS: tuple[str, ...] = get_args(OperatorAction)
 ROAMING_ACTIONS: tuple[str, ...] = get_args(RoamingAction)
 WALKING_ACTIONS: tuple[str, ...] = get_args(WalkingAction)
+APPLICATION_ACTIONS: tuple[str, ...] = get_args(ApplicationAction)
 Direction = Literal["up", "down"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 Seconds = Annotated[float, Field(gt=0)]
@@ -106,6 +113,7 @@ class Action:
     from_m: DistanceM | None = None
     to_m: DistanceM | None = None
     over_s: Seconds | None = None
+    application: Application | None = None
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
@@ -116,6 +124,8 @@ class Action:
         walks = [value is not None for value in (self.from_m, self.to_m, self.over_s)]
         if any(walks) != (self.do in WALKING_ACTIONS) or any(walks) != all(walks):
             raise ValueError("from_m, to_m and over_s belong together, and to a walk")
+        if (self.application is not None) != (self.do in APPLICATION_ACTIONS):
+            raise ValueError("application and start-application belong together")
         return self
 
     def is_traffic_of(self, phone: int, direction: Direction) -> bool:
@@ -141,14 +151,14 @@ class Action:
         of_one = self.do not in TRAFFIC_ACTIONS
         if self.phone > terminals or (of_one and not self.phone):
             raise ValueError(f"{self.do}: there is no phone {self.phone} of {terminals}")
-        any_access_point = self.do not in ROAMING_ACTIONS and not self.access_point
+        any_access_point = self.do in APPLICATION_ACTIONS or (self.do not in ROAMING_ACTIONS and not self.access_point)
         if of_one and not any_access_point and not 1 <= self.access_point <= access_points:
             raise ValueError(f"{self.do}: there is no access point {self.access_point} of {access_points}")
 
     def check(self, terminals: int, access_points: int) -> None:
         """Raise ValueError if the action cannot be done with this many phones and access points."""
         agents = map(access_point_agent, range(1, access_points + 1))
-        if self.do in (*ROAMING_ACTIONS, *WALKING_ACTIONS, *TRAFFIC_ACTIONS):
+        if self.do in (*ROAMING_ACTIONS, *WALKING_ACTIONS, *TRAFFIC_ACTIONS, *APPLICATION_ACTIONS):
             self._check_phone(terminals, access_points)
         elif self.do in HOSTAPD_ACTIONS:
             if self.component:
@@ -185,7 +195,7 @@ class Scenario:
         """Raise ValueError if the scenario cannot be run with this many phones and access points."""
         if self.agents is not None and self.agents > terminals:
             raise ValueError(f"scenario {self.name}: agents: {self.agents}, but there are {terminals} phones")
-        if not any(action.do == "start-traffic" for action in self.actions):
+        if not any(action.do in ("start-traffic", *APPLICATION_ACTIONS) for action in self.actions):
             raise ValueError(f"scenario {self.name}: no phone ever starts to send")
         for number, action in enumerate(self.actions):
             try:
@@ -199,6 +209,14 @@ class Scenario:
     def walks(self) -> list[Action]:
         """The phones' walks, in order."""
         return sorted((action for action in self.actions if action.do in WALKING_ACTIONS), key=lambda a: a.at_s)
+
+    def application_actions(self) -> list[Action]:
+        """The starts of applications, in order."""
+        return sorted((a for a in self.actions if a.do in APPLICATION_ACTIONS), key=lambda action: action.at_s)
+
+    def live(self) -> list[Live]:
+        """The live videos."""
+        return [a.application for a in self.application_actions() if isinstance(a.application, Live)]
 
     def saturates(self) -> bool:
         """Whether a UDP sender is limited by nothing but its socket."""
@@ -254,7 +272,11 @@ class Scenario:
             "name": self.name,
             **({"agents": self.agents} if self.agents is not None else {}),
             "actions": [
-                {field.name: value for field in fields(Action) if (value := getattr(a, field.name)) != field.default}
+                {
+                    field.name: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+                    for field in fields(Action)
+                    if (value := getattr(a, field.name)) != field.default
+                }
                 for a in self.actions
             ],
         }

@@ -27,6 +27,8 @@ def programs_at(place: str) -> Programs:
         phone_agent=f"{place}/build/airbound-phone",
         operator_commands=f"{place}/lab/operator_commands.py",
         senders_watch=f"{place}/lab/senders_watch.py",
+        applications_watch=f"{place}/lab/applications_watch.py",
+        videos=f"{place}/cache/videos/0123",
         packages=(f"{place}/.venv/site-packages", f"{place}/dist-packages"),
         compiled=f"{place}/cache/python/0123",
     )

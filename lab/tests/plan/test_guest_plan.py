@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from airbound_lab.guest import cell, certificates, components, main, roaming, switch
+from airbound_lab.guest import applications, cell, certificates, components, main, roaming, switch
 from airbound_lab.plan import guest_plan, topology
 from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings import modes, radio
@@ -117,7 +117,7 @@ def test_hostapd_reloads_in_every_mode_and_agents_end_where_there_are_any(mode: 
 def test_the_guest_carries_out_every_action() -> None:
     assert {*switch.SWITCH_ACTIONS} == {*components.ACTIONS}
     done = {*components.ACTIONS, *cell.HOSTAPD_ACTIONS, *certificates.OPERATOR_ACTIONS, *TRAFFIC_ACTIONS}
-    assert done | {*ROAMING_ACTIONS, *WALKING_ACTIONS} == {*get_args(Do)}
+    assert done | {*ROAMING_ACTIONS, *WALKING_ACTIONS, applications.START_APPLICATION} == {*get_args(Do)}
     assert {*WALKING_ACTIONS} == {main.WALK}
     assert set(cell.HOSTAPD_ACTIONS) == set(HOSTAPD_ACTIONS)
     assert set(certificates.OPERATOR_ACTIONS) == set(OPERATOR_ACTIONS)

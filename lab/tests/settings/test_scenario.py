@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from airbound_lab.errors import UsageError
 from airbound_lab.settings import scenario
+from airbound_lab.settings.application import File, Live, Photos
 from airbound_lab.settings.scenario import Action, Scenario
 from airbound_lab.settings.validation import usage_errors
 
@@ -297,3 +298,39 @@ def test_what_the_built_in_scenarios_are() -> None:
     assert come_and_go == {1: 2, 2: 2, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1, 8: 1}
     with pytest.raises(ValueError, match="there is no phone 3 of 2"):
         scenario.built_in("both-ways").check(2)
+
+
+@pytest.mark.parametrize(
+    "application", [Live(sender="wait"), File(size_bytes=5), Photos(connections="each", pause_s=0.5)]
+)
+def test_an_application_is_written_and_read(application: Live | File | Photos, tmp_path: Path) -> None:
+    written = Scenario("x", (Action(1, "start-application", phone=2, application=application),))
+    (tmp_path / "x.json").write_text(json.dumps(written.to_json()), encoding="utf-8")
+    assert scenario.load(str(tmp_path / "x.json")) == written
+    written.check(2)
+    with pytest.raises(ValueError, match=r"start-application: there is no phone 2 of 1"):
+        written.check(1)
+    assert written.live() == ([application] if isinstance(application, Live) else [])
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ({"do": "start-application", "phone": 1}, "application and start-application belong together"),
+        ({"do": "start-traffic", "application": {"kind": "file"}}, "application and start-application belong together"),
+        ({"do": "start-application", "phone": 1, "application": {"kind": "mail"}}, "application"),
+        ({"do": "start-application", "phone": 1, "application": {"kind": "file", "count": 3}}, "unknown key 'count'"),
+        ({"do": "start-application", "phone": 1, "application": {"kind": "live", "rate_kbps": 9}}, "rate_kbps: 9: "),
+    ],
+)
+def test_another_application_is_refused(action: dict[str, Any], message: str, tmp_path: Path) -> None:
+    text = json.dumps({"name": "x", "actions": [{"at_s": 0} | action]})
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as raised:
+        scenario.load(str(tmp_path / "x.json"))
+    assert message in str(raised.value)
+
+
+def test_an_application_is_of_one_phone() -> None:
+    with pytest.raises(ValueError, match=r"start-application: there is no phone 0 of 2"):
+        Scenario("x", (Action(1, "start-application", application=File()),)).check(2)
