@@ -81,12 +81,14 @@ def shortfall(found: Shortfall) -> str:
     """Write in what a condition fails the criterion."""
     if found.what == "missing" or found.mine is None or found.rivals is None or found.worse_by is None:
         return "no result"
-    noise = ", within noise" if found.within_noise else ""
+    noise = (", within noise" if found.within_noise else "") + ("" if found.counts else ", does not count")
     if found.what == "total":
         return (
             f"total {number(TOTAL, found.mine)} of {found.rival}'s {number(TOTAL, found.rivals)} Mb/s, "
             f"{100 * found.worse_by:.1f} % less{noise}"
         )
+    if found.what == "jain":
+        return f"Jain's index {number(JAIN, found.mine)}, {found.rival}'s {number(JAIN, found.rivals)}{noise}"
     return (
         f"RTT {number(RTT, found.mine)} ms, {found.rival}'s {number(RTT, found.rivals)} ms, "
         f"{100 * found.worse_by:.1f} % more{noise}"
@@ -94,7 +96,7 @@ def shortfall(found: Shortfall) -> str:
 
 
 def failures(judgements: Sequence[Judgement]) -> list[str]:
-    """One line per condition that fails the criterion."""
+    """One line per condition where something falls short."""
     return [
         f"{judgement.condition}: {'; '.join(map(shortfall, judgement.shortfalls))}"
         for judgement in judgements
@@ -104,7 +106,7 @@ def failures(judgements: Sequence[Judgement]) -> list[str]:
 
 def verdict_on(judgements: Sequence[Judgement], subject: str) -> str:
     """One sentence: under how many conditions a subject meets the criterion."""
-    met = sum(not judgement.shortfalls for judgement in judgements)
+    met = sum(judgement.met for judgement in judgements)
     return f"{subject} meets the criterion under {met} of {len(judgements)} conditions."
 
 
@@ -130,7 +132,7 @@ def document(matrix: Matrix, table: Sequence[Row], subject: str | None) -> dict[
                 for rival in (None, *(name for name in names if name != subject))
             },
             "criterion": ranking.CRITERION,
-            "met": sum(not judgement.shortfalls for judgement in judgements),
+            "met": sum(judgement.met for judgement in judgements),
             "failed": [
                 {**_describe(judgement.condition), "shortfalls": [asdict(found) for found in judgement.shortfalls]}
                 for judgement in judgements

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -123,3 +124,62 @@ def test_a_condition_without_a_result_of_the_subject_fails(make_rows: MakeRows) 
         (Shortfall("missing"),),
         (Shortfall("missing"),),
     ]
+
+
+def test_several_phones_must_have_the_total_of_each_rival_and_one_phone_nearly(make_rows: MakeRows) -> None:
+    variants = {"bdp": [(98, 1, 10)], "cubic": [(100, 1, 99)], "vegas": [(99, 1, 99)], "bbr": [(97, 1, 99)]}
+    _, (alone, several) = make_rows(variants, variants)
+    assert ranking.judge(alone, "bdp").met
+    judgement = ranking.judge(several, "bdp")
+    assert not judgement.met
+    assert [(found.what, found.rival) for found in judgement.shortfalls] == [("total", "cubic"), ("total", "vegas")]
+
+
+def test_of_several_txop_limits_a_rival_has_the_better_one(make_rows: MakeRows) -> None:
+    variants = {
+        "airbound": [(90, 1, 10)],
+        "cubic": [(80, 1, 50)],
+        "cubic@txop=0": [(95, 1, 99)],
+        "bbr@txop=0@queue=50": [(70, 1, 30)],
+        "bbr@queue=50": [(75, 1, 30)],
+    }
+    _, (_, row) = make_rows({"cubic": [(1, 1, 1)]}, variants)
+    assert ranking.rivals(row, "airbound") == {"cubic": "cubic@txop=0", "bbr@queue=50": "bbr@queue=50"}
+    [found] = ranking.judge(row, "airbound").shortfalls
+    assert (found.rival, found.rivals) == ("cubic@txop=0", 95)
+
+
+@pytest.mark.parametrize(
+    ("variant", "rival"),
+    [
+        ("cubic", "cubic"),
+        ("cubic@txop=0", "cubic"),
+        ("cubic@pacing=400@txop=62", "cubic@pacing=400"),
+        ("cubic@sta-txop=0", "cubic@sta-txop=0"),
+        ("airbound+cdg@txop=0", "airbound+cdg"),
+    ],
+)
+def test_a_rival_s_name_has_no_txop_limit_of_the_access_point(variant: str, rival: str) -> None:
+    assert ranking.rival_of(variant) == rival
+
+
+@pytest.mark.parametrize(("rtt_ms", "met"), [(50, False), (50.1, True)])
+def test_with_rts_a_rival_counts_by_its_rtt(make_rows: MakeRows, rtt_ms: float, *, met: bool) -> None:
+    _, (_, plain) = make_rows({"cubic": [(1, 1, 1)]}, {"bdp": [(96, 1, 10)], "cubic": [(100, 1, rtt_ms)]})
+    row = replace(plain, condition=replace(plain.condition, rts_bytes=1000))
+    [found] = ranking.judge(row, "bdp").shortfalls
+    assert (found.what, found.counts, ranking.judge(row, "bdp").met) == ("total", not met, met)
+    # Without RTS it counts with any RTT.
+    assert [found.counts for found in ranking.judge(plain, "bdp").shortfalls] == [True]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "shortfalls"),
+    [(0.99, 1.0, 0), (0.989, 1.0, 1), (0.7, 0.69, 0), (0.7, 0.71, 1), (None, 0.9, 0)],
+)
+def test_shares_are_equal_or_the_most_equal_ones(
+    make_rows: MakeRows, mine: float | None, theirs: float, shortfalls: int
+) -> None:
+    _, [row] = make_rows({"bdp": [(100, mine, 10)], "cubic": [(50, theirs, 50)]})
+    found = ranking.judge(row, "bdp").shortfalls
+    assert [(each.what, each.rival) for each in found] == [("jain", "cubic")] * shortfalls

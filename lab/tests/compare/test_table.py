@@ -4,6 +4,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airbound_lab.compare import ranking, table
@@ -56,6 +57,26 @@ def test_where_the_criterion_fails_is_a_sentence(make_rows: MakeRows) -> None:
         "uplink, minstrel (today), 3 phones, 4 ms: no result",
     ]
     assert table.verdict_on(judgements, "bdp") == "bdp meets the criterion under 0 of 3 conditions."
+
+
+def test_what_falls_short_in_the_jain_index_and_what_does_not_count(make_rows: MakeRows) -> None:
+    _, [plain] = make_rows({"bdp": [(90, 0.9, 10)], "cubic": [(100, 0.95, 60)]})
+    row = replace(plain, condition=replace(plain.condition, rts_bytes=1000))
+    judgements = [ranking.judge(row, "bdp")]
+    [line] = table.failures(judgements)
+    assert line == (
+        "uplink, minstrel (today), RTS above 1000 bytes, 1 phone, 4 ms: total 90.0 of cubic's 100.0 Mb/s, 10.0 % less, "
+        "does not count; Jain's index 0.900, cubic's 0.950"
+    )
+    assert table.verdict_on(judgements, "bdp") == "bdp meets the criterion under 0 of 1 conditions."
+
+
+def test_a_condition_where_nothing_counts_that_falls_short_is_met(make_rows: MakeRows) -> None:
+    matrix, [plain] = make_rows({"bdp": [(90, 1, 10)], "cubic": [(100, 1, 60)]})
+    row = replace(plain, condition=replace(plain.condition, rts_bytes=1000))
+    assert table.verdict_on([ranking.judge(row, "bdp")], "bdp") == "bdp meets the criterion under 1 of 1 conditions."
+    subject = json.loads(json.dumps(table.document(matrix, [row], "bdp")))["subject"]
+    assert (subject["met"], [found["counts"] for found in subject["failed"][0]["shortfalls"]]) == (1, [False])
 
 
 def test_the_document_has_everything(make_rows: MakeRows) -> None:
