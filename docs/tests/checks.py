@@ -71,7 +71,9 @@ def laboratory(words: list[str]) -> None:
         except UsageError as error:
             raise AssertionError(f"{words}: {error}") from error
     elif words[0] == "compare" or words[:2] == ["study", "paper"]:
-        with mock.patch.object(batch, "carry_out", return_value=None):  # it needs a kernel, also to list
+        # It needs a kernel, also to list or to find what is stored.
+        nothing = mock.Mock(return_value=None)
+        with mock.patch.multiple(batch, carry_out=nothing, stored=nothing):
             assert lab.main(words) == 0, words
 
 

@@ -63,7 +63,7 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     """
     store = Store(options.directory / "runs", form)
     try:
-        programs, kernel = _needed(tasks, options)
+        programs, kernel = _needed(tasks, options, build=not options.list)
     except MissingError as error:
         if not options.list:
             raise
@@ -74,8 +74,7 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
         return None
     every = execute.jobs(tasks, host.sha256(kernel), _hashes(programs))
     now = execute.state(every, store)
-    for sentence in now.refused:
-        print(f"airbound-lab: {sentence}; the run is made again", file=sys.stderr)
+    _report_refused(now, "the run is made again")
     if options.list:
         _list(now, every, options)
         return None
@@ -93,12 +92,34 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     return Batch(now.found, failures, len(every))
 
 
-def _needed(tasks: Sequence[Task], options: argparse.Namespace) -> tuple[Programs, Path]:
-    """Find our own programs and the kernel; to list runs, no kernel is built."""
+def stored(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namespace) -> Batch[KeptT]:
+    """Read the runs that are stored in the directory, and make none.
+
+    Raises:
+        UsageError: a tool or a program is missing (a stored run is found by the hashes of what it was made with), or
+            nothing is stored.
+    """
+    programs, kernel = _needed(tasks, options, build=False)
+    every = execute.jobs(tasks, host.sha256(kernel), _hashes(programs))
+    now = execute.state(every, Store(options.directory / "runs", form))
+    _report_refused(now, "it is left out")
+    if not now.found:
+        raise UsageError(f"--stored: {options.directory} has none of the {len(every)} runs with the present programs")
+    print(f"airbound-lab: {len(now.found)} of {len(every)} runs are stored", file=sys.stderr)
+    return Batch(now.found, {}, len(every))
+
+
+def _report_refused(now: State[KeptT], consequence: str) -> None:
+    for sentence in now.refused:
+        print(f"airbound-lab: {sentence}; {consequence}", file=sys.stderr)
+
+
+def _needed(tasks: Sequence[Task], options: argparse.Namespace, *, build: bool) -> tuple[Programs, Path]:
+    """Find our own programs and the kernel, which is built if there is none and `build`."""
     host.check_tools(ovs=any(task.condition.parameters(task.variant, task.seed).ovs for task in tasks))
     programs = host.programs(task.variant.mode for task in tasks)
     [line] = {task.condition.kernel_line for task in tasks}
-    kernel = (host.built_kernel if options.list else host.kernel)(options.kernel, line)
+    kernel = (host.kernel if build else host.built_kernel)(options.kernel, line)
     host.check_line(kernel, line)
     return programs, kernel
 

@@ -46,7 +46,8 @@ examples:
   airbound-lab compare --delays 4,4+64+256 --terminals 3,9 --modes cubic,vegas@cake-ack-filter,bdp --subject bdp
 
 Each run is stored in DIR/runs when it ends: what is interrupted or has failed is made at the next start, what is there
-is not made again unless the kernel, a program or a parameter has changed.
+is not made again unless the kernel, a program or a parameter has changed. --stored reports on what is there, in the
+middle of a long comparison too, and leaves out the conditions, modes and seeds of which there is nothing.
 
 {ranking.NOISE_RULE}
 {ranking.P95_IS_OF}
@@ -102,6 +103,7 @@ def add(commands: Any) -> None:
     option("--json", type=Path, metavar="FILE", help="default: DIR/comparison.json")
     option("--csv", type=Path, metavar="FILE", help="default: DIR/comparison.csv")
     option("--html", type=Path, metavar="FILE", help="the page (default: DIR/comparison.html)")
+    option("--stored", action="store_true", help="report on what is stored, and run nothing")
     batch.add_options(parser, Path("out/compare"))
 
 
@@ -114,9 +116,14 @@ def execute_command(options: argparse.Namespace) -> None:
     """
     chosen = _matrix(options)
     subject = _subject(options.subject, chosen)
-    made = batch.carry_out(chosen.tasks(), record.FIGURES, options)
+    if options.stored and options.list:
+        raise UsageError("--stored and --list: only one of them")
+    made = (batch.stored if options.stored else batch.carry_out)(chosen.tasks(), record.FIGURES, options)
     if made is None:
         return
+    if options.stored:
+        chosen = matrix.without_missing(chosen, made.found)
+        subject = next((variant.name for variant in chosen.variants if variant.name == subject), None)
     failed = [f"{task}: {why.splitlines()[0]}" for task, why in made.failures.items()]
     _write(options, chosen, made.found, subject, failed)
     made.check()

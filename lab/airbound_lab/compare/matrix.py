@@ -16,7 +16,7 @@ from airbound_lab.settings.validation import usage_errors
 from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, RATE_CONTROL_OF, REPORT_INTERVAL_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from airbound_lab.settings.radio import PhyName
     from airbound_lab.settings.values import AccessPointKind, KernelLine, RateControl, StationRates
@@ -327,6 +327,16 @@ def build(conditions: Sequence[Condition], names: Sequence[str], seeds: Sequence
     for task in matrix.tasks():
         task.condition.parameters(task.variant, task.seed)
     return matrix
+
+
+def without_missing(matrix: Matrix, found: Container[Task]) -> Matrix:
+    """Return the conditions, variants and seeds of which there is at least one run."""
+    there = [task for task in matrix.tasks() if task in found]
+    return Matrix(
+        tuple(one for one in matrix.conditions if any(task.condition == one for task in there)),
+        tuple(one for one in matrix.variants if any(task.variant == one for task in there)),
+        tuple(one for one in matrix.seeds if any(task.seed == one for task in there)),
+    )
 
 
 def _variant(name: str) -> Variant:

@@ -207,6 +207,32 @@ def test_what_is_stored_is_not_made_again_and_what_failed_is(
     assert made[5:] == ["cubic, seed 1: 2 phones", "cubic, seed 2: 2 phones", "cubic, seed 2: 2 phones"]
 
 
+def test_a_report_on_what_is_stored_makes_no_run_and_leaves_out_what_is_not_there(
+    compare: Callable[..., int], made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made += ["before"] * 5
+    all_of_it = ("--modes", "cubic,bbr,airbound", "--seeds", "1..3", "--stored")
+    assert compare(*all_of_it) == 2
+    assert "none of the 18 runs with the present programs" in capsys.readouterr().err
+    assert compare("--modes", "cubic,bbr", "--seeds", "2", "--terminals", "3", "--subject", "cubic") == 0
+    before = list(made)
+    capsys.readouterr()
+
+    assert compare(*all_of_it) == 0
+    assert made == before
+    shown = capsys.readouterr()
+    assert "2 of 18 runs are stored" in shown.err
+    # airbound, whose wins are counted if it is compared, has no run.
+    assert "criterion" not in shown.out
+    found = document(tmp_path)
+    assert (found["seeds"], found["modes"]) == ([2], ["cubic", "bbr"])
+    assert [row["terminals"] for row in found["conditions"]] == [3]
+    assert compare(*all_of_it, "--subject", "bbr") == 0
+    assert "bbr meets the criterion under" in capsys.readouterr().out
+    assert compare(*all_of_it, "--list") == 2
+    assert "--stored and --list: only one of them" in capsys.readouterr().err
+
+
 def test_another_program_makes_a_run_again_if_the_mode_uses_it(
     compare: Callable[..., int], made: list[str], tmp_path: Path
 ) -> None:

@@ -178,3 +178,16 @@ def test_the_cells_of_a_gate_are_some_of_the_matrix(radio: str) -> None:
     assert len(gate) == 8
     assert gate < whole
     assert PRESETS[f"gate-{radio}"].variants == PRESETS[f"matrix-{radio}"].variants
+
+
+def test_what_has_no_run_is_left_out_in_the_order_of_the_rest() -> None:
+    whole = matrix.build(TWO.conditions(), ("cubic", "bbr", "vegas"), (1, 2, 3))
+    tasks = whole.tasks()
+    last, first = tasks[-1], tasks[1]
+    assert (last.variant.name, first.variant.name) == ("vegas", "bbr")
+    part = matrix.without_missing(whole, {last, first})
+    assert part.conditions == (whole.conditions[0], whole.conditions[-1])
+    assert [variant.name for variant in part.variants] == ["bbr", "vegas"]
+    assert part.seeds == (1, 3)
+    assert matrix.without_missing(whole, set(tasks)) == whole
+    assert matrix.without_missing(whole, ()).tasks() == []
