@@ -20,6 +20,25 @@ def run(name: str, *arguments: str, results: Path) -> tuple[int, str, dict[str, 
     return ended.returncode, ended.stdout, found
 
 
+def test_the_core_s_cost_is_measured_in_cells_of_any_size(tmp_path: Path) -> None:
+    options = ("--terminals", "100", "--stations-per-cell", "50", "--aggregate")
+    code, printed, found = run("core.py", *options, results=tmp_path / "core.json")
+    assert code == 0
+    assert set(found) == {"steady", "changing"}
+    for name, sizes in found.items():
+        [figures] = sizes.values()
+        assert all(cost_us > 0 for cost_us in figures.values())
+        assert f"{figures['access_point_us_p50']:.0f}" in printed
+        assert name in printed
+
+
+def test_a_cell_with_more_stations_than_there_are_terminals_is_refused() -> None:
+    words = [sys.executable, str(BENCHMARKS / "core.py"), "--terminals", "10", "--stations-per-cell", "11"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert ended.returncode == 2
+    assert "--stations-per-cell: 11: at least 2, and at most --terminals" in ended.stderr
+
+
 def test_churn_leaves_nothing_behind(tmp_path: Path) -> None:
     """Whether memory grows shows in minutes only; that all who went were forgotten shows at once."""
     options = ("--seconds", "25", "--cells", "3", "--terminals", "6")
