@@ -55,6 +55,17 @@ func write(t *testing.T, directory string, pairs ...string) {
 	}
 }
 
+func TestApplications(t *testing.T) {
+	t.Parallel()
+	expect(t, "no table", doctor.Applications(status.Applications{}))
+	expect(t, "as it should be", doctor.Applications(status.Applications{Table: "/t", Entries: 3}),
+		"ok /t has classes, 3 lines")
+	expect(t, "all that may be wrong", doctor.Applications(status.Applications{
+		Table: "/t", NotInstalled: 1, Conflicts: 2, Error: "line 2: wrong\nthe list of packages: there is no file /p",
+	}), "warning line 2: wrong", "warning there is no file /p", "warning 1 packages of /t are not installed",
+		"warning 2 user ids are shared")
+}
+
 func TestKernel(t *testing.T) {
 	t.Parallel()
 	patched, tracing := t.TempDir(), filepath.Join(t.TempDir(), "tracing")

@@ -86,6 +86,10 @@ func examine(
 	findings = append(findings, doctor.BackEnds(backEnds(options.places), running)...)
 	findings = append(findings, doctor.Permissions(options.procRoot, selinuxRoot, os.Geteuid())...)
 	findings = append(findings, doctor.Directories(options.stateDir, options.security.Directory)...)
+	if options.applications.table != "" {
+		_, account := options.applications.classified()
+		findings = append(findings, doctor.Applications(account)...)
+	}
 	link, err := options.currentLink()
 	findings = append(findings, doctor.WiFi(link.Interface, link.MAC.String(), link.BSSID, link.SSID, err))
 

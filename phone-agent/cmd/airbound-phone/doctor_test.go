@@ -75,6 +75,22 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+func TestDoctorOfATableOfApplications(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	table := filepath.Join(t.TempDir(), "applications")
+	if err := os.WriteFile(table, []byte("live package com.example\nlively uid 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := p.examined("--plain-text", "--controller", "127.0.67.9:1", "--mac", "02:00:00:00:01:0a",
+		"--applications", table, "--packages-list", table+".none")
+	for _, want := range []string{"line 2: \"lively\"", "there is no file " + table + ".none", "1 packages of"} {
+		if !strings.Contains(text[doctor.Warning], "applications: ") || !strings.Contains(text[doctor.Warning], want) {
+			t.Errorf("%q is not in %s", want, text[doctor.Warning])
+		}
+	}
+}
+
 func TestDoctorOfAConfigurationThatIsWrong(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)
