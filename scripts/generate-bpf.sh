@@ -30,6 +30,7 @@ compile $phone ebpf bpfel sockops sockops.c
 compile $phone ebpf bpfel sockopsPlain sockops.c -DPLAIN
 compile $phone ebpf bpfel iterator iterator.c
 compile $arrival arrival bpfel unanswered unanswered.c
+compile $arrival arrival bpfel receiving receiving.c
 compile $access_point tcbpf bpfel,bpfeb clamp clamp.c
 
 stale=0

@@ -662,11 +662,17 @@ func TestArrivalsAreCounted(t *testing.T) {
 	p.agent.ArrivalReported(p.nowUS, events.Event{}, events.TooMany, errors.New("garbage"))
 	p.agent.Retransmitted(arrival.Outcome{Unanswered: 3, AtOnce: 2, Messages: 5})
 	p.agent.Retransmitted(arrival.Outcome{Unanswered: 1, Refused: 4, Unsent: 6})
+	p.agent.ServersAsked(arrival.DownloadsOutcome{Silent: 3, Messages: 12, Refused: 1, Unsent: 2})
+	p.agent.ServersAsked(arrival.DownloadsOutcome{Resumed: 2, Messages: 4})
 	p.pass(20 * time.Second)
 	c := p.state().Counters
 	if c.Arrivals != 1 || c.ArrivalsMerged != 1 || c.ArrivalsRefused != 1 || c.Malformed() != 1 ||
 		c.ArrivalsUnanswered != 4 || c.ArrivalsAtOnce != 2 || c.ArrivalMessages != 5 ||
 		c.ArrivalMessagesRefused != 4 || c.ArrivalsUnsent != 6 || *p.state().LastArrival != first {
+		t.Errorf("%+v", c)
+	}
+	if c.DownloadsSilent != 3 || c.DownloadsResumed != 2 || c.ServerMessages != 16 ||
+		c.ServerMessagesRefused != 1 || c.DownloadsUnsent != 2 {
 		t.Errorf("%+v", c)
 	}
 	if got := p.state().LastRefusal; got != "arrival: garbage" {
@@ -753,11 +759,17 @@ func TestArrivalsAreReported(t *testing.T) {
 	}
 	p.agent.ArrivalReported(p.nowUS, events.Event{}, events.Merged, nil)
 	p.agent.Retransmitted(arrival.Outcome{Unanswered: 3, AtOnce: 2})
+	p.agent.DownloadsBy(p.nowUS, status.Retransmission{By: arrival.ToServers})
+	p.agent.ServersAsked(arrival.DownloadsOutcome{Silent: 5, Resumed: 4, Messages: 30})
+	if got := p.state().Downloads.By; got != arrival.ToServers {
+		t.Errorf("%q", got)
+	}
 	p.agent.Disconnected(p.nowUS)
 	p.connect()
 	reports, _ = p.pass(time.Second)
 	if got := reports[0].GetArrivals(); got.GetMergedReportsTotal() != 1 || got.GetWaitingConnectionsTotal() != 3 ||
-		got.GetRetransmissionsTotal() != 2 {
+		got.GetRetransmissionsTotal() != 2 || got.GetSilentDownloadsTotal() != 5 ||
+		got.GetResumedDownloadsTotal() != 4 || got.GetServerMessagesTotal() != 30 {
 		t.Errorf("%v", got)
 	}
 }

@@ -49,6 +49,22 @@ func (a *Agent) Retransmitted(outcome arrival.Outcome) {
 	a.state.Counters.ArrivalsUnsent += outcome.Unsent
 }
 
+// ServersAsked counts what was done for the phone's downloads after an arrival.
+func (a *Agent) ServersAsked(outcome arrival.DownloadsOutcome) {
+	a.state.Counters.DownloadsSilent += outcome.Silent
+	a.state.Counters.DownloadsResumed += outcome.Resumed
+	a.state.Counters.ServerMessages += outcome.Messages
+	a.state.Counters.ServerMessagesRefused += outcome.Refused
+	a.state.Counters.DownloadsUnsent += outcome.Unsent
+}
+
+// DownloadsBy takes over what makes servers retransmit after arrivals.
+func (a *Agent) DownloadsBy(nowUS int64, by status.Retransmission) {
+	a.state.Downloads = by
+	a.saved.due = true
+	a.save(nowUS)
+}
+
 // RetransmissionBy takes over what makes TCP retransmit after arrivals.
 func (a *Agent) RetransmissionBy(nowUS int64, by status.Retransmission) {
 	a.state.Retransmission = by
@@ -81,6 +97,8 @@ func (a *Agent) arrivals(nowUS int64) *airboundv1.Arrivals {
 		LastAgeMs:  uint64(ageUS) / 1000,
 		BackEnd:    retransmissionOf(a.state.Retransmission.By), AnsweredTotal: counters.ArrivalsAnswered,
 		SilenceMsTotal: counters.ArrivalSilenceMS, LastSilenceMs: a.state.LastSilenceMS,
+		SilentDownloadsTotal: counters.DownloadsSilent, ResumedDownloadsTotal: counters.DownloadsResumed,
+		ServerMessagesTotal: counters.ServerMessages,
 	}
 }
 

@@ -168,7 +168,7 @@ func TestNoMoreMessagesThanAllowed(t *testing.T) {
 
 func TestTheBudgetOfMessages(t *testing.T) {
 	t.Parallel()
-	var budget arrival.Budget
+	budget := arrival.NewBudget(4096, 1024)
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	all := budget.Left(now)
 	budget.Spend(all)
@@ -194,7 +194,7 @@ func TestTheBudgetOfMessages(t *testing.T) {
 // However often it is asked, a budget gives what it had and its rate.
 func TestTheBudgetIsNotGivenTwice(t *testing.T) {
 	t.Parallel()
-	var budget arrival.Budget
+	budget := arrival.NewBudget(4096, 1024)
 	start := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	spent := uint64(0)
 	for passed := time.Duration(0); passed <= 10*time.Second; passed += 700 * time.Microsecond {

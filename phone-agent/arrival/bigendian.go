@@ -38,3 +38,23 @@ func (*Stock) Revert(Connection) error { return errBigEndian }
 
 // Close does nothing.
 func (*Stock) Close() error { return nil }
+
+// StockServers is a Servers that can do nothing either.
+type StockServers struct{}
+
+var _ Servers = (*StockServers)(nil)
+
+// OpenStockServers says so.
+func OpenStockServers() (*StockServers, error) { return nil, errBigEndian }
+
+// Receiving implements Servers.
+func (*StockServers) Receiving() ([]Download, error) { return nil, errBigEndian }
+
+// Acknowledge implements Servers.
+func (*StockServers) Acknowledge(Download) error { return errBigEndian }
+
+// Unreachable implements Servers.
+func (*StockServers) Unreachable(Download) error { return errBigEndian }
+
+// Close does nothing.
+func (*StockServers) Close() error { return nil }

@@ -2,7 +2,10 @@
 
 package arrival
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"net/netip"
+)
 
 // Types and codes of the messages that the kernel takes for a lost path: of IPv4 host unreachable (RFC 792), of IPv6 no
 // route to the destination (RFC 4443).
@@ -22,35 +25,39 @@ const (
 // message is the ICMP message about the segment at Una, with its checksum if it is of IPv4: of IPv6 the kernel adds it.
 func message(connection Connection) []byte {
 	local, remote := connection.Local.Addr(), connection.Remote.Addr()
-	var text []byte
+	text := make([]byte, icmpHeader, icmpHeader+ipv6Header+tcpPart)
+	text[0], text[1] = unreachable6, noRoute
 	if local.Is4() {
-		text = make([]byte, icmpHeader, icmpHeader+ipv4Header+tcpPart)
 		text[0], text[1] = unreachable4, hostUnreachable
-		quoted := make([]byte, ipv4Header)
-		quoted[0] = 4<<4 | ipv4Header/4
-		binary.BigEndian.PutUint16(quoted[2:], ipv4Header+tcpPart)
-		quoted[8], quoted[9] = hops, tcpNumber
-		copy(quoted[12:], local.AsSlice())
-		copy(quoted[16:], remote.AsSlice())
-		binary.BigEndian.PutUint16(quoted[10:], checksum(quoted))
-		text = append(text, quoted...)
-	} else {
-		text = make([]byte, icmpHeader, icmpHeader+ipv6Header+tcpPart)
-		text[0], text[1] = unreachable6, noRoute
-		quoted := make([]byte, ipv6Header)
-		quoted[0] = 6 << 4
-		binary.BigEndian.PutUint16(quoted[4:], tcpPart)
-		quoted[6], quoted[7] = tcpNumber, hops
-		copy(quoted[8:], local.AsSlice())
-		copy(quoted[24:], remote.AsSlice())
-		text = append(text, quoted...)
 	}
+	text = append(text, header(local, remote, tcpPart)...)
 	text = binary.BigEndian.AppendUint16(text, connection.Local.Port())
 	text = binary.BigEndian.AppendUint16(text, connection.Remote.Port())
 	text = binary.BigEndian.AppendUint32(text, connection.Una)
 	if local.Is4() {
 		binary.BigEndian.PutUint16(text[2:], checksum(text))
 	}
+	return text
+}
+
+// header is the IP header of so many octets of TCP.
+func header(from, to netip.Addr, octets uint16) []byte {
+	if from.Is4() {
+		text := make([]byte, ipv4Header)
+		text[0] = 4<<4 | ipv4Header/4
+		binary.BigEndian.PutUint16(text[2:], ipv4Header+octets)
+		text[8], text[9] = hops, tcpNumber
+		copy(text[12:], from.AsSlice())
+		copy(text[16:], to.AsSlice())
+		binary.BigEndian.PutUint16(text[10:], checksum(text))
+		return text
+	}
+	text := make([]byte, ipv6Header)
+	text[0] = 6 << 4
+	binary.BigEndian.PutUint16(text[4:], octets)
+	text[6], text[7] = tcpNumber, hops
+	copy(text[8:], from.AsSlice())
+	copy(text[24:], to.AsSlice())
 	return text
 }
 

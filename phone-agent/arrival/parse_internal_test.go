@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/icmp"
 	"golang.org/x/net/ipv4"
@@ -136,6 +137,147 @@ func FuzzMessage(f *testing.F) {
 		want = binary.BigEndian.AppendUint16(want, remotePort)
 		if want = binary.BigEndian.AppendUint32(want, una); !bytes.Equal(quoted, want) {
 			t.Errorf("% x, not % x", quoted, want)
+		}
+	})
+}
+
+// The records of the other program.
+const (
+	received4 = "0a00000b000000000000000000000000" + "0a000401000000000000000000000000" + "78563412" + "01efcdab" +
+		"00efcdab" + "80000000" + "11223344" + "55667788" + "e2040000" + "409c" + "01bb" + "0200" + "03" + "01"
+	received6 = "fd000000000000000000000000000011" + "fd000004000000000000000000000001" + "01000000" + "00000000" +
+		"feffffff" + "ffff0000" + "00000000" + "00000000" + "01000000" + "0100" + "01bb" + "0a00" + "00" + "00"
+	// Of both ends, and what is behind them.
+	loopback = "7f000001000000000000000000000000"
+	itself   = "0a00000b000000000000000000000000"
+	own4     = "01000000" + "00000000" + "feffffff" + "ffff0000" + "00000000" + "00000000" + "01000000" + "0100" +
+		"01bb" + "0200" + "00" + "00"
+	receivedLoopback  = loopback + loopback + own4
+	receivedOwn       = itself + itself + own4
+	receivedLinkLocal = "fe800000000000000000000000000011" + "fe800000000000000000000000000001" + "01000000" +
+		"00000000" + "feffffff" + "ffff0000" + "00000000" + "00000000" + "01000000" + "0100" + "01bb" + "0a00" +
+		"00" + "00"
+)
+
+func TestTheListOfDownloadsIsReadAsTheProgramWritesIt(t *testing.T) {
+	t.Parallel()
+	text := octets(t, received4+receivedLoopback+receivedOwn+receivedLinkLocal+received6)
+	found, err := parseReceiving(text, 4*time.Millisecond)
+	if err != nil || len(found) != 2 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	for i, want := range []Download{
+		{
+			Local: netip.MustParseAddrPort("10.0.0.11:40000"), Remote: netip.MustParseAddrPort("10.0.4.1:443"),
+			// 128 octets from the one before Next on, in units of 8.
+			Sequence: 0x12345678, Next: 0xabcdef01, Window: 16, HasTimestamps: true, Timestamp: 0x44332211,
+			Echo: 0x88776655, Quiet: 5 * time.Second,
+		},
+		{
+			Local: netip.MustParseAddrPort("[fd00::11]:1"), Remote: netip.MustParseAddrPort("[fd00:4::1]:443"),
+			Sequence: 1, Window: math.MaxUint16 - 2, Quiet: 4 * time.Millisecond,
+		},
+	} {
+		if found[i] != want {
+			t.Errorf("%+v, not %+v", found[i], want)
+		}
+	}
+	for _, wrong := range []string{received4[2:], received4 + "00"} {
+		if found, err := parseReceiving(octets(t, wrong), 1); err == nil || found != nil {
+			t.Errorf("%s: %v", wrong, found)
+		}
+	}
+}
+
+func TestTheWindowThatIsAnnounced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		octets uint32
+		shift  uint8
+		want   uint16
+	}{
+		{0, 0, 0},
+		{math.MaxUint32, 7, 0},
+		{1, 7, 1},
+		{128, 7, 1},
+		{129, 7, 2},
+		{65535, 0, 65535},
+		{65536, 0, 65535},
+		{math.MaxInt32, 14, 65535},
+		{math.MaxInt32, 0, 65535},
+		{math.MaxInt32 + 1, 14, 0},
+	} {
+		if got := window(c.octets, c.shift); got != c.want {
+			t.Errorf("%d octets, shift %d: %d, not %d", c.octets, c.shift, got, c.want)
+		}
+	}
+}
+
+func TestAcknowledgments(t *testing.T) {
+	t.Parallel()
+	list, err := parseReceiving(octets(t, received4+received6), time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		"45000034 00000000 400662b9 0a00000b 0a000401" + "9c40 01bb 12345678 abcdef01 80 10 0010 0000 0000" +
+			"0101080a 44332211 88776655",
+		"60000000 0014 06 40 fd000000000000000000000000000011 fd000004000000000000000000000001" +
+			"0001 01bb 00000001 00000000 50 10 fffd 0000 0000",
+	} {
+		got := acknowledgment(list[i])
+		headerOctets := len(header(list[i].Local.Addr(), list[i].Remote.Addr(), 0))
+		segment := got[headerOctets:]
+		pseudo := pseudoHeader(list[i].Local.Addr(), list[i].Remote.Addr(), uint16(len(segment)))
+		if checksum(append(pseudo, segment...)) != 0 {
+			t.Errorf("the checksum is wrong: % x", got)
+		}
+		copy(segment[16:18], []byte{0, 0})
+		if !bytes.Equal(got, octets(t, want)) {
+			t.Errorf("% x\nnot\n% x", got, octets(t, want))
+		}
+	}
+}
+
+// FuzzDownloads: whatever the list has, its packets are complete, and another implementation reads their IP headers.
+func FuzzDownloads(f *testing.F) {
+	for _, seed := range []string{
+		received4, received6, receivedLoopback, receivedOwn, receivedLinkLocal, received4 + received6, received4[4:],
+	} {
+		f.Add(octets(f, seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		found, err := parseReceiving(text, 4*time.Millisecond)
+		if (err != nil) != (len(text)%receivingBytes != 0) || len(found) > len(text)/receivingBytes {
+			t.Errorf("%v, %v", found, err)
+		}
+		for _, download := range found {
+			from, to := download.Local.Addr(), download.Remote.Addr()
+			if from.Is4() != to.Is4() {
+				continue // No kernel lists such a connection.
+			}
+			packet := acknowledgment(download)
+			var segment []byte
+			if from.Is4() {
+				header, err := icmp.ParseIPv4Header(packet)
+				if err != nil || header.TotalLen != len(packet) || !header.Src.Equal(from.AsSlice()) ||
+					!header.Dst.Equal(to.AsSlice()) || checksum(packet[:header.Len]) != 0 {
+					t.Fatalf("%v, %v", header, err)
+				}
+				segment = packet[header.Len:]
+			} else {
+				header, err := ipv6.ParseHeader(packet)
+				if err != nil || header.PayloadLen != len(packet)-ipv6.HeaderLen ||
+					!header.Src.Equal(from.AsSlice()) || !header.Dst.Equal(to.AsSlice()) {
+					t.Fatalf("%v, %v", header, err)
+				}
+				segment = packet[ipv6.HeaderLen:]
+			}
+			if len(segment) != int(segment[12]>>4)*4 || segment[13] != flagACK ||
+				binary.BigEndian.Uint32(segment[8:]) != download.Next ||
+				checksum(append(pseudoHeader(from, to, uint16(len(segment))), segment...)) != 0 {
+				t.Errorf("% x", segment)
+			}
 		}
 	})
 }

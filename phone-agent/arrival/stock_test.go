@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -31,6 +32,7 @@ const (
 	phoneIP, phoneIP6   = "10.9.0.1", "fd09::1"
 	serverIP, serverIP6 = "10.9.0.2", "fd09::2"
 	own, anothers       = "02:00:00:00:00:02", "02:00:00:00:00:99"
+	phones              = "02:00:00:00:00:01"
 	timeout             = 30 * time.Second
 	untilDoubled        = 3
 )
@@ -46,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runServer takes what comes on a port once its standard input has a line, until that ends.
+// runServer takes what comes on a port, and sends on another one, once its standard input has a line, until that ends.
 func runServer() error {
 	input := bufio.NewReader(os.Stdin)
 	if _, err := input.ReadString('\n'); err != nil {
@@ -66,13 +68,58 @@ func runServer() error {
 				go func() { _, _ = io.Copy(io.Discard, connection) }()
 			}
 		}()
+		source, err := net.Listen(network, ":5002")
+		if err != nil {
+			return err
+		}
+		uploads, err := net.Listen(network, ":5003")
+		if err != nil {
+			return err
+		}
+		go func() { _ = http.Serve(uploads, http.HandlerFunc(takeUpload)) }()
+		go func() {
+			for {
+				connection, err := source.Accept()
+				if err != nil {
+					return
+				}
+				go sendSlowly(connection)
+			}
+		}()
 	}
 	fmt.Println("listens")
 	_, err := io.Copy(io.Discard, input)
 	return err
 }
 
-type cell struct{ t *testing.T }
+// sendSlowly sends as much as connection takes, and at most 1 MB/s, so that tests leave the processor to others.
+func sendSlowly(connection net.Conn) {
+	for {
+		if _, err := connection.Write(make([]byte, 10_000)); err != nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// takeUpload says when the first octet has come, and takes the others.
+func takeUpload(_ http.ResponseWriter, request *http.Request) {
+	if _, err := request.Body.Read(make([]byte, 1)); err != nil {
+		return
+	}
+	fmt.Println("receives")
+	_, _ = io.Copy(io.Discard, request.Body)
+}
+
+type cell struct {
+	t *testing.T
+	// What the server's process prints.
+	output *bufio.Reader
+	// The server's process, and its network namespace by that.
+	server int
+	// Addresses that the phone is given on the way to the server.
+	gaveAddresses []string
+}
 
 // newCell moves the test's thread into the phone's namespace; the thread ends with the test.
 func newCell(t *testing.T) cell {
@@ -84,7 +131,6 @@ func newCell(t *testing.T) cell {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Fatal(err)
 	}
-	c := cell{t}
 	server := exec.CommandContext(t.Context(), "/proc/self/exe", serveWord)
 	server.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	server.Stderr = os.Stderr
@@ -100,15 +146,15 @@ func newCell(t *testing.T) cell {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = input.Close(), server.Wait() })
+	c := cell{t: t, output: bufio.NewReader(output), server: server.Process.Pid}
 	c.run("ip link set lo up")
-	c.run(fmt.Sprintf("ip link add phone address 02:00:00:00:00:01 type veth peer name server address %s netns %d",
-		own, server.Process.Pid))
-	inServer := fmt.Sprintf("nsenter -t %d -n ", server.Process.Pid)
+	c.run(fmt.Sprintf("ip link add phone address %s type veth peer name server address %s netns %d",
+		phones, own, c.server))
 	for at, commands := range map[string][]string{
 		"": {
 			"link set phone up", "address add 10.9.0.1/24 dev phone", "address add fd09::1/64 dev phone nodad",
 		},
-		inServer: {
+		c.inServer(): {
 			"link set server up", "address add 10.9.0.2/24 dev server", "address add fd09::2/64 dev server nodad",
 		},
 	} {
@@ -117,13 +163,20 @@ func newCell(t *testing.T) cell {
 		}
 	}
 	c.path(own)
+	c.pathDown(phones)
 	if _, err := io.WriteString(input, "begin\n"); err != nil {
 		t.Fatal(err)
 	}
-	if line, err := bufio.NewReader(output).ReadString('\n'); err != nil || line != "listens\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	c.await("listens")
 	return c
+}
+
+// await returns once the server has printed that.
+func (c cell) await(word string) {
+	c.t.Helper()
+	if line, err := c.output.ReadString('\n'); err != nil || line != word+"\n" {
+		c.t.Fatalf("%q, %v, not %q", line, err, word)
+	}
 }
 
 func (c cell) run(command string) {
@@ -142,6 +195,17 @@ func (c cell) path(mac string) {
 		c.run("ip neigh replace " + ip + " lladdr " + mac + " nud permanent dev phone")
 	}
 }
+
+// pathDown has the server's frames go to a station of this address.
+func (c cell) pathDown(mac string) {
+	c.t.Helper()
+	for _, ip := range append([]string{phoneIP, phoneIP6}, c.gaveAddresses...) {
+		c.run(c.inServer() + "ip neigh replace " + ip + " lladdr " + mac + " nud permanent dev server")
+	}
+}
+
+// inServer is the beginning of a command in the server's network namespace.
+func (c cell) inServer() string { return fmt.Sprintf("nsenter -t %d -n ", c.server) }
 
 // connect returns the connection's ends; data is on its way.
 func (c cell) connect(domain int, to unix.Sockaddr) (socket int) {

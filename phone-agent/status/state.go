@@ -51,6 +51,8 @@ type State struct {
 	LastArrival *events.Event `json:"last_arrival,omitempty"`
 	// How TCP is made to retransmit after an arrival; empty until the phone's link changes for the first time.
 	Retransmission Retransmission `json:"retransmission"`
+	// Downloads is what makes servers retransmit after an arrival; empty if nothing is to.
+	Downloads Retransmission `json:"downloads,omitzero"`
 	// The silence after the last arrival that was followed by one: until the first answer to a connection that waited.
 	// 0 if there was none yet.
 	LastSilenceMS uint64 `json:"last_silence_ms,omitempty"`
@@ -130,6 +132,15 @@ type Counters struct {
 	// How many arrivals were followed by an answer to a connection that waited, and how long that took altogether.
 	ArrivalsAnswered uint64 `json:"arrivals_answered_total"`
 	ArrivalSilenceMS uint64 `json:"arrival_silence_ms_total"`
+	// How many downloads had stopped at an arrival, and how many of them went on within a second of messages to their
+	// servers.
+	DownloadsSilent  uint64 `json:"downloads_silent_total"`
+	DownloadsResumed uint64 `json:"downloads_resumed_total"`
+	// How many messages to servers that took, how many the kernel refused to send, and how many downloads were left to
+	// their servers' timers since there were too many.
+	ServerMessages        uint64 `json:"server_messages_total"`
+	ServerMessagesRefused uint64 `json:"server_messages_refused_total"`
+	DownloadsUnsent       uint64 `json:"downloads_unsent_total"`
 }
 
 // Malformed is the wire's malformed_inputs_total.

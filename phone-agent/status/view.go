@@ -144,6 +144,9 @@ func (s *State) describeArrivals(line printer) {
 	if s.Retransmission.By != "" {
 		line("retransmits", "%s", s.Retransmission)
 	}
+	if s.Downloads.By != "" {
+		line("downloads", "%s", s.Downloads)
+	}
 	if c.Arrivals+c.ArrivalsRefused == 0 {
 		return
 	}
@@ -156,6 +159,12 @@ func (s *State) describeArrivals(line printer) {
 	if c.ArrivalMessages+c.ArrivalMessagesRefused+c.ArrivalsUnsent > 0 {
 		line("", "%s sent, %d refused by the kernel; %s too many, left to TCP's timers",
 			counted(c.ArrivalMessages, "message"), c.ArrivalMessagesRefused, counted(c.ArrivalsUnsent, "connection"))
+	}
+	if c.DownloadsSilent > 0 {
+		line("", "of %s that had stopped, %d went on within a second",
+			counted(c.DownloadsSilent, "download"), c.DownloadsResumed)
+		line("", "%s to servers, %d refused by the kernel; %s too many, left to their servers' timers",
+			counted(c.ServerMessages, "message"), c.ServerMessagesRefused, counted(c.DownloadsUnsent, "download"))
 	}
 	if last := s.LastArrival; last != nil {
 		where := last.Place
@@ -184,6 +193,8 @@ func (r Retransmission) String() string {
 		return "after an arrival, by requests to the patched kernel"
 	case arrival.Messages:
 		return "after an arrival, by messages of the phone to itself (RFC 6069)"
+	case arrival.ToServers:
+		return "after an arrival, by messages to their servers (RFC 6069)"
 	}
 	return "by TCP's own timers alone: " + r.Why
 }

@@ -23,6 +23,8 @@ func TestTextOfARunningAgent(t *testing.T) {
 	state.Retransmission.By, state.LastSilenceMS = arrival.Messages, 30
 	state.Counters.ArrivalsAnswered, state.Counters.ArrivalSilenceMS = 2, 120
 	state.Counters.ArrivalMessages, state.Counters.ArrivalMessagesRefused, state.Counters.ArrivalsUnsent = 9, 1, 2
+	state.Downloads.By, state.Counters.DownloadsSilent, state.Counters.DownloadsResumed = arrival.ToServers, 4, 3
+	state.Counters.ServerMessages, state.Counters.ServerMessagesRefused, state.Counters.DownloadsUnsent = 28, 2, 1
 	state.LastArrival = &events.Event{
 		Source: events.NL80211, Kind: events.Association, Interface: "wlan1", Place: "02:00:00:00:00:01",
 	}
@@ -46,9 +48,12 @@ refused      1 monitor line, 2 commands
              last: command: set_bounds: generation is 0
 since start  3 sets applied, 0 failed; 4 leases ended; 0 renewals ignored; 0 external changes
 retransmits  after an arrival, by messages of the phone to itself (RFC 6069)
+downloads    after an arrival, by messages to their servers (RFC 6069)
 arrivals     2; of 3 connections that waited for TCP's timers, 1 retransmitted at once
              silence until the first answer: 30 ms the last time, 60 ms on average of 2
              9 messages sent, 1 refused by the kernel; 2 connections too many, left to TCP's timers
+             of 4 downloads that had stopped, 3 went on within a second
+             28 messages to servers, 2 refused by the kernel; 1 download too many, left to their servers' timers
              last: association wlan1 02:00:00:00:00:01, reported by nl80211
              1 report more of the same arrivals, 4 refused
 classes      by /etc/classes, 5 lines; 1 package not installed
@@ -68,8 +73,9 @@ kernel       all: 2 to 90 segments; lowered a window 591 times, raised one once
 func TestWhatMakesTCPRetransmit(t *testing.T) {
 	t.Parallel()
 	for text, is := range map[string]status.Retransmission{
-		"after an arrival, by requests to the patched kernel": {By: arrival.Requests},
-		"by TCP's own timers alone: no raw sockets":           {By: status.TimersOnly, Why: "no raw sockets"},
+		"after an arrival, by requests to the patched kernel":       {By: arrival.Requests},
+		"after an arrival, by messages to their servers (RFC 6069)": {By: arrival.ToServers},
+		"by TCP's own timers alone: no raw sockets":                 {By: status.TimersOnly, Why: "no raw sockets"},
 	} {
 		if got := is.String(); got != text {
 			t.Errorf("%q, not %q", got, text)

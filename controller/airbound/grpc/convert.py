@@ -59,6 +59,9 @@ ARRIVAL_COUNTERS = (
     "answered_total",
     "silence_ms_total",
     "last_silence_ms",
+    "silent_downloads_total",
+    "resumed_downloads_total",
+    "server_messages_total",
 )
 NAME_MAX_CHARACTERS = 32
 VERSION_MAX_CHARACTERS = 64

@@ -25,7 +25,7 @@ _TERMINAL = ("terminal",)
 EVENTS = ("local_congestion", "duplicate_ack", "sack", "fast_retransmit", "timeout", "undo")
 _PLAIN, _INFO, _NO_BOUNDS, _RETRANSMISSION, _EVENT = range(5)  # sets of labels; one for each event from the last on
 _NO_EVENTS = (0,) * len(EVENTS)
-_NO_ARRIVALS = (0, 0, 0, 0, 0)
+_NO_ARRIVALS = (0, 0, 0, 0, 0, 0, 0, 0)
 """Of a terminal that has not arrived anywhere since its agent started: what it counts then, counts from here."""
 _RETRANSMISSIONS = {
     terminal_pb2.RETRANSMISSION_TIMERS: "timers",
@@ -55,7 +55,8 @@ class Reported(NamedTuple):
     worst: Rtt | None
     counts: list[tuple[tuple[Mac, Address], tuple[int, ...]]]  # by destination: delivered bytes, events
     arrivals: list[tuple[Mac, tuple[int, ...]]]  # arrivals, connections that waited then, those that sent at once,
-    # arrivals with an answer, milliseconds until their first ones
+    # arrivals with an answer, milliseconds until their first ones, downloads that had stopped, those that went on,
+    # messages to servers
     retransmission: str  # the back end; empty while it is not known
     last_silence_s: float | None
     classes: list[classes.Part]
@@ -227,6 +228,27 @@ COLUMNS = (
     ),
     Column(
         Family(
+            "airbound_terminal_arrival_silent_downloads_total", "counter",
+            "Downloads that had stopped when it arrived, if its agent may send messages to their servers.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[5],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_arrival_resumed_downloads_total", "counter",
+            "Of them, those that went on within a second of these messages.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[6],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_arrival_server_messages_total", "counter",
+            "Messages to servers, so that they retransmit at once.", _TERMINAL,
+        ),
+        lambda shown: shown.arrivals[7],
+    ),
+    Column(
+        Family(
             "airbound_terminal_retransmission_info", "info",
             "What makes its TCP retransmit after an arrival: requests to a patched kernel, messages to itself, or"
             " timers alone; absent until it has arrived somewhere.", (*_TERMINAL, "by"),
@@ -379,6 +401,9 @@ def _arrivals(arrivals: terminal_pb2.Arrivals) -> tuple[int, ...]:
         arrivals.retransmissions_total,
         arrivals.answered_total,
         arrivals.silence_ms_total,
+        arrivals.silent_downloads_total,
+        arrivals.resumed_downloads_total,
+        arrivals.server_messages_total,
     )
     return counts if max(counts) <= COUNTER_MAX else _NO_ARRIVALS
 

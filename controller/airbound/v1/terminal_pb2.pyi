@@ -101,7 +101,7 @@ class TerminalReport(_message.Message):
     def __init__(self, mac: _Optional[bytes] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., agent: _Optional[_Union[Agent, _Mapping]] = ..., destinations: _Optional[_Iterable[_Union[Destination, _Mapping]]] = ..., bounds_generation: _Optional[int] = ..., trigger: _Optional[_Union[TerminalReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., arrivals: _Optional[_Union[Arrivals, _Mapping]] = ...) -> None: ...
 
 class Arrivals(_message.Message):
-    __slots__ = ("arrivals_total", "merged_reports_total", "waiting_connections_total", "retransmissions_total", "last_source", "last_age_ms", "back_end", "answered_total", "silence_ms_total", "last_silence_ms")
+    __slots__ = ("arrivals_total", "merged_reports_total", "waiting_connections_total", "retransmissions_total", "last_source", "last_age_ms", "back_end", "answered_total", "silence_ms_total", "last_silence_ms", "silent_downloads_total", "resumed_downloads_total", "server_messages_total")
     ARRIVALS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     MERGED_REPORTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     WAITING_CONNECTIONS_TOTAL_FIELD_NUMBER: _ClassVar[int]
@@ -112,6 +112,9 @@ class Arrivals(_message.Message):
     ANSWERED_TOTAL_FIELD_NUMBER: _ClassVar[int]
     SILENCE_MS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     LAST_SILENCE_MS_FIELD_NUMBER: _ClassVar[int]
+    SILENT_DOWNLOADS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    RESUMED_DOWNLOADS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    SERVER_MESSAGES_TOTAL_FIELD_NUMBER: _ClassVar[int]
     arrivals_total: int
     merged_reports_total: int
     waiting_connections_total: int
@@ -122,7 +125,10 @@ class Arrivals(_message.Message):
     answered_total: int
     silence_ms_total: int
     last_silence_ms: int
-    def __init__(self, arrivals_total: _Optional[int] = ..., merged_reports_total: _Optional[int] = ..., waiting_connections_total: _Optional[int] = ..., retransmissions_total: _Optional[int] = ..., last_source: _Optional[_Union[ArrivalSource, str]] = ..., last_age_ms: _Optional[int] = ..., back_end: _Optional[_Union[Retransmission, str]] = ..., answered_total: _Optional[int] = ..., silence_ms_total: _Optional[int] = ..., last_silence_ms: _Optional[int] = ...) -> None: ...
+    silent_downloads_total: int
+    resumed_downloads_total: int
+    server_messages_total: int
+    def __init__(self, arrivals_total: _Optional[int] = ..., merged_reports_total: _Optional[int] = ..., waiting_connections_total: _Optional[int] = ..., retransmissions_total: _Optional[int] = ..., last_source: _Optional[_Union[ArrivalSource, str]] = ..., last_age_ms: _Optional[int] = ..., back_end: _Optional[_Union[Retransmission, str]] = ..., answered_total: _Optional[int] = ..., silence_ms_total: _Optional[int] = ..., last_silence_ms: _Optional[int] = ..., silent_downloads_total: _Optional[int] = ..., resumed_downloads_total: _Optional[int] = ..., server_messages_total: _Optional[int] = ...) -> None: ...
 
 class Agent(_message.Message):
     __slots__ = ("version", "back_end", "takes_arrivals")

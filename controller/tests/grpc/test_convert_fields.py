@@ -257,6 +257,9 @@ def test_every_field_of_a_terminals_report() -> None:
             answered_total=11,
             silence_ms_total=12,
             last_silence_ms=13,
+            silent_downloads_total=14,
+            resumed_downloads_total=15,
+            server_messages_total=16,
         ),
     )
     assert unset(message) == []

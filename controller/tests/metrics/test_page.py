@@ -407,6 +407,27 @@ def test_arrivals_of_a_terminal_are_counted_from_the_first_one() -> None:
     assert counted(arrived(2**64 - 1, 1, 1)) == [4, 4, 3]
 
 
+def test_downloads_of_a_terminal_after_arrivals() -> None:
+    scraped = Scraped(Population(1, 1))
+    population = scraped.population
+    (phone,) = population.cells[0].phones
+
+    def counted(arrivals: terminal_pb2.Arrivals | None) -> list[float]:
+        phone.arrivals = arrivals
+        population.seconds(1)
+        samples = scraped.samples()
+        names = ("silent_downloads_total", "resumed_downloads_total", "server_messages_total")
+        return [samples.value(f"airbound_terminal_arrival_{name}", terminal="phone0") for name in names]
+
+    assert counted(terminal_pb2.Arrivals(arrivals_total=1)) == [0, 0, 0]
+    arrivals = terminal_pb2.Arrivals(
+        arrivals_total=2, silent_downloads_total=4, resumed_downloads_total=3, server_messages_total=28
+    )
+    assert counted(arrivals) == [4, 3, 28]
+    assert counted(None) == [4, 3, 28]  # the agent was started again
+    assert counted(arrivals) == [8, 6, 56]
+
+
 def test_the_silence_after_arrivals_of_a_terminal() -> None:
     scraped = Scraped(Population(1, 1))
     population = scraped.population

@@ -167,6 +167,9 @@ def _arrivals(now_s: float) -> terminal_pb2.Arrivals | None:
         answered_total=times,
         silence_ms_total=times * SILENCE_MS,
         last_silence_ms=SILENCE_MS,
+        silent_downloads_total=times,
+        resumed_downloads_total=times,
+        server_messages_total=6 * times,
     )
 
 

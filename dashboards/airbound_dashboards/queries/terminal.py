@@ -61,6 +61,14 @@ ARRIVALS = (
         f"sum by (terminal) (increase(airbound_terminal_arrival_retransmissions_total{_OF}[$__rate_interval]))",
         "retransmitted at once",
     ),
+    Query(
+        f"sum by (terminal) (increase(airbound_terminal_arrival_silent_downloads_total{_OF}[$__rate_interval]))",
+        "downloads that had stopped",
+    ),
+    Query(
+        f"sum by (terminal) (increase(airbound_terminal_arrival_resumed_downloads_total{_OF}[$__rate_interval]))",
+        "downloads that went on",
+    ),
 )
 SILENCE = (
     Query(_gauge("airbound_terminal_arrival_last_silence_seconds"), "after the last arrival"),

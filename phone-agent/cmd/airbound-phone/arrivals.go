@@ -20,10 +20,12 @@ const againAfter = time.Second
 
 // arrivals makes TCP retransmit when the phone has arrived at an access point. A nil one does nothing.
 type arrivals struct {
-	open   func() (arrival.BackEnd, error)
-	tables func() ([][]byte, error)
-	report arrivalReports
-	logger *slog.Logger
+	open func() (arrival.BackEnd, error)
+	// openServers opens what sends messages to servers; nil if the owner does not allow them.
+	openServers func() (arrival.Servers, error)
+	tables      func() ([][]byte, error)
+	report      arrivalReports
+	logger      *slog.Logger
 
 	// One arrival at a time.
 	mutex sync.Mutex
@@ -31,6 +33,8 @@ type arrivals struct {
 	count     uint64
 	backEnd   arrival.BackEnd
 	isRefused bool
+	// downloads is nil if there are no messages to servers.
+	downloads *arrival.Downloads
 	// When the kernel reported that the phone has no access point; zero while it has one.
 	leftAt time.Time
 }
@@ -45,13 +49,17 @@ type arrivalReports struct {
 	by func(status.Retransmission)
 	// done is called each time that connections waited.
 	done func(arrival.Outcome)
+	// downloadsBy and downloadsDone are the same of downloads, whose servers wait.
+	downloadsBy   func(status.Retransmission)
+	downloadsDone func(arrival.DownloadsOutcome)
 	// answered is called with the silence after an arrival: how long it took until one of the connections that waited
 	// was answered.
 	answered func(silence time.Duration)
 }
 
 // newArrivals makes one. A patched kernel's interface is preferred, if there is one.
-func newArrivals(procRoot string, report arrivalReports, logger *slog.Logger) *arrivals {
+// Servers are sent messages only if asksServers.
+func newArrivals(procRoot string, asksServers bool, report arrivalReports, logger *slog.Logger) *arrivals {
 	files := procfs.NewFiles(procRoot)
 	open := func() (arrival.BackEnd, error) {
 		patched, err := procfs.Open(files)
@@ -63,7 +71,11 @@ func newArrivals(procRoot string, report arrivalReports, logger *slog.Logger) *a
 		}
 		return arrival.OpenStock()
 	}
-	return &arrivals{open: open, tables: files.Tables, report: report, logger: logger}
+	made := &arrivals{open: open, tables: files.Tables, report: report, logger: logger}
+	if asksServers {
+		made.openServers = func() (arrival.Servers, error) { return arrival.OpenStockServers() }
+	}
+	return made
 }
 
 // left is called when the phone has no access point any more.
@@ -86,6 +98,7 @@ func (a *arrivals) prepare() {
 	}
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
+	a.prepareDownloads()
 	if a.backEnd != nil || a.isRefused {
 		return
 	}
@@ -100,6 +113,21 @@ func (a *arrivals) prepare() {
 	a.report.by(status.Retransmission{By: backEnd.Name()})
 }
 
+func (a *arrivals) prepareDownloads() {
+	if a.openServers == nil {
+		return
+	}
+	servers, err := a.openServers()
+	a.openServers = nil
+	if err != nil {
+		a.logger.Info("after an arrival servers wait for their own timers", "error", err)
+		a.report.downloadsBy(status.Retransmission{By: status.TimersOnly, Why: err.Error()})
+		return
+	}
+	a.downloads = arrival.NewDownloads(servers)
+	a.report.downloadsBy(status.Retransmission{By: arrival.ToServers})
+}
+
 // arrived is called when the phone can send again, and returns when all is done.
 func (a *arrivals) arrived(ctx context.Context) {
 	if a == nil {
@@ -110,6 +138,9 @@ func (a *arrivals) arrived(ctx context.Context) {
 	silence, number := a.begin()
 	lostAt := a.pathLostAt()
 	a.retransmit(lostAt)
+	a.askServers(func(downloads *arrival.Downloads, now time.Time) (arrival.DownloadsOutcome, error) {
+		return downloads.Arrived(now, now.Sub(lostAt))
+	})
 	again := at.Add(againAfter)
 	for silence != nil || !again.IsZero() {
 		next := again
@@ -129,6 +160,7 @@ func (a *arrivals) arrived(ctx context.Context) {
 		}
 		if !again.IsZero() && !time.Now().Before(again) {
 			a.retransmit(lostAt)
+			a.askServers((*arrival.Downloads).Again)
 			again = time.Time{}
 		}
 	}
@@ -224,16 +256,39 @@ func (a *arrivals) retransmit(lostAt time.Time) {
 	}
 }
 
+// askServers sends messages to the servers of downloads that have stopped, if there may be any.
+func (a *arrivals) askServers(ask func(*arrival.Downloads, time.Time) (arrival.DownloadsOutcome, error)) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.downloads == nil {
+		return
+	}
+	outcome, err := ask(a.downloads, time.Now())
+	if err != nil {
+		a.logger.Warn("after an arrival some servers wait for their own timers", "error", err)
+	}
+	if outcome != (arrival.DownloadsOutcome{}) {
+		a.logger.Info("arrived, servers are asked to retransmit",
+			"silent", outcome.Silent, "resumed", outcome.Resumed, "messages", outcome.Messages,
+			"refused", outcome.Refused, "unsent", outcome.Unsent)
+		a.report.downloadsDone(outcome)
+	}
+}
+
 func (a *arrivals) close() {
 	if a == nil {
 		return
 	}
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	if a.backEnd == nil {
-		return
+	var err error
+	if a.backEnd != nil {
+		err = a.backEnd.Close()
 	}
-	if err := a.backEnd.Close(); err != nil {
+	if a.downloads != nil {
+		err = errors.Join(err, a.downloads.Close())
+	}
+	if err != nil {
 		a.logger.Warn("cannot close what an arrival needs", "error", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -47,6 +48,9 @@ type seen struct {
 	outcomes []arrival.Outcome
 	by       []status.Retransmission
 	silences []time.Duration
+	// The same of downloads.
+	downloads   []arrival.DownloadsOutcome
+	downloadsBy []status.Retransmission
 }
 
 func (s *seen) reports() arrivalReports {
@@ -54,13 +58,19 @@ func (s *seen) reports() arrivalReports {
 		by:       func(by status.Retransmission) { s.by = append(s.by, by) },
 		done:     func(outcome arrival.Outcome) { s.outcomes = append(s.outcomes, outcome) },
 		answered: func(silence time.Duration) { s.silences = append(s.silences, silence) },
+		downloadsBy: func(by status.Retransmission) {
+			s.downloadsBy = append(s.downloadsBy, by)
+		},
+		downloadsDone: func(outcome arrival.DownloadsOutcome) {
+			s.downloads = append(s.downloads, outcome)
+		},
 	}
 }
 
 // newLossy makes one with that back end, on a kernel whose connections do not wait.
 func newLossy(backEnd *lossy) (*arrivals, *seen) {
 	var heard seen
-	made := newArrivals("", heard.reports(), slog.New(slog.DiscardHandler))
+	made := newArrivals("", false, heard.reports(), slog.New(slog.DiscardHandler))
 	made.open = func() (arrival.BackEnd, error) { return backEnd, nil }
 	made.tables = func() ([][]byte, error) { return nil, nil }
 	return made, &heard
@@ -112,7 +122,7 @@ func TestAKernelThatCannotIsAskedOnce(t *testing.T) {
 		var log bytes.Buffer
 		asked := 0
 		var heard seen
-		made := newArrivals("", heard.reports(), slog.New(slog.NewTextHandler(&log, nil)))
+		made := newArrivals("", false, heard.reports(), slog.New(slog.NewTextHandler(&log, nil)))
 		made.tables = func() ([][]byte, error) { return nil, nil }
 		made.open = func() (arrival.BackEnd, error) {
 			asked++
@@ -171,7 +181,7 @@ func TestThePatchedKernelsInterfaceIsPreferred(t *testing.T) {
 		t.Fatal(err)
 	}
 	var heard seen
-	made := newArrivals(root, heard.reports(), slog.New(slog.DiscardHandler))
+	made := newArrivals(root, false, heard.reports(), slog.New(slog.DiscardHandler))
 	backEnd, err := made.open()
 	if _, isPatched := backEnd.(*procfs.BackEnd); err != nil || !isPatched {
 		t.Errorf("%T, %v", backEnd, err)
@@ -272,4 +282,114 @@ func TestWithoutTheKernelsTableTheSilenceIsNotKnown(t *testing.T) {
 			}
 		}
 	})
+}
+
+// oneServer is of one download that stopped so long before the test began, and goes on when it is asked a second time.
+type oneServer struct {
+	stopped time.Duration
+	began   time.Time
+	asked   int
+	err     error
+	closed  bool
+}
+
+func (s *oneServer) Receiving() ([]arrival.Download, error) {
+	if s.asked > 1 {
+		return nil, s.err
+	}
+	return []arrival.Download{{Quiet: s.stopped + time.Since(s.began)}}, s.err
+}
+
+func (s *oneServer) Acknowledge(arrival.Download) error {
+	s.asked++
+	return nil
+}
+
+func (*oneServer) Unreachable(arrival.Download) error { return nil }
+
+func (s *oneServer) Close() error {
+	s.closed = true
+	return nil
+}
+
+func TestServersAreAskedTwiceAfterAnArrival(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made, heard := newLossy(&lossy{})
+		server := &oneServer{stopped: 4 * time.Second, began: time.Now()}
+		opened := 0
+		made.openServers = func() (arrival.Servers, error) {
+			opened++
+			return server, nil
+		}
+		made.left()
+		time.Sleep(time.Second)
+		start := time.Now()
+		made.arrived(t.Context())
+		// Five and six seconds: after 0.2, 0.6, 1.4, 3 s; and one, and the acknowledgment.
+		want := []arrival.DownloadsOutcome{{Silent: 1, Messages: 6}, {Messages: 6}}
+		if !slices.Equal(heard.downloads, want) || time.Since(start) != againAfter {
+			t.Errorf("%+v after %s", heard.downloads, time.Since(start))
+		}
+		made.arrived(t.Context())
+		if !slices.Equal(heard.downloads, want) || opened != 1 {
+			t.Errorf("%+v, opened %d times", heard.downloads, opened)
+		}
+		if !slices.Equal(heard.downloadsBy, []status.Retransmission{{By: arrival.ToServers}}) {
+			t.Errorf("%+v", heard.downloadsBy)
+		}
+		made.close()
+		if !server.closed {
+			t.Error("the servers stay open")
+		}
+	})
+}
+
+func TestServersThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		made, heard := newLossy(&lossy{})
+		made.logger = slog.New(slog.NewTextHandler(&log, nil))
+		asked := 0
+		made.openServers = func() (arrival.Servers, error) {
+			asked++
+			return nil, errors.New("no raw sockets")
+		}
+		made.prepare()
+		made.arrived(t.Context())
+		made.close()
+		if asked != 1 || strings.Count(log.String(), "no raw sockets") != 1 || len(heard.downloads) != 0 {
+			t.Errorf("asked %d times: %s", asked, log.String())
+		}
+		want := []status.Retransmission{{By: status.TimersOnly, Why: "no raw sockets"}}
+		if !slices.Equal(heard.downloadsBy, want) || len(heard.outcomes) != 2 {
+			t.Errorf("%+v", heard)
+		}
+		made.openServers = func() (arrival.Servers, error) { return &oneServer{err: errors.New("no list")}, nil }
+		made.arrived(t.Context())
+		if strings.Count(log.String(), "no list") != 1 || len(heard.downloads) != 0 {
+			t.Errorf("%s", log.String())
+		}
+	})
+}
+
+func TestServersAreAskedOnlyIfTheOwnerAllowsIt(t *testing.T) {
+	t.Parallel()
+	for asksServers, flags := range map[bool][]string{false: nil, true: {"--ask-servers"}} {
+		var options runOptions
+		set := flag.NewFlagSet("run", flag.ContinueOnError)
+		options.register(set)
+		if err := set.Parse(flags); err != nil {
+			t.Fatal(err)
+		}
+		made := newArrivals("", options.asksServers, arrivalReports{}, slog.New(slog.DiscardHandler))
+		if (made.openServers != nil) != asksServers {
+			t.Errorf("%s", flags)
+		}
+	}
+	both := runOptions{noRetransmit: true, asksServers: true}
+	if err := both.checkRetransmission(); err == nil || !strings.Contains(err.Error(), "--ask-servers") {
+		t.Error(err)
+	}
 }

@@ -114,7 +114,7 @@ func (c *connection) start(
 	}
 	c.link = link
 	if !options.noRetransmit {
-		c.arrivals = newArrivals(options.procRoot, c.arrivalReports(phone), logger)
+		c.arrivals = newArrivals(options.procRoot, options.asksServers, c.arrivalReports(phone), logger)
 	}
 	c.hub = &hub{now: bootTimeUS, logger: logger, arrived: c.arrived}
 	c.hub.counted = func(event events.Event, outcome events.Outcome, err error) {
@@ -191,6 +191,12 @@ func (c *connection) arrivalReports(phone *agent.Agent) arrivalReports {
 			c.post(func(nowUS int64) { phone.RetransmissionBy(nowUS, by) })
 		},
 		done: func(outcome arrival.Outcome) { c.post(func(int64) { phone.Retransmitted(outcome) }) },
+		downloadsBy: func(by status.Retransmission) {
+			c.post(func(nowUS int64) { phone.DownloadsBy(nowUS, by) })
+		},
+		downloadsDone: func(outcome arrival.DownloadsOutcome) {
+			c.post(func(int64) { phone.ServersAsked(outcome) })
+		},
 		answered: func(silence time.Duration) {
 			c.post(func(nowUS int64) { phone.Answered(nowUS, silence) })
 		},

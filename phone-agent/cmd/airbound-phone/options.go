@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"net"
@@ -59,6 +60,7 @@ type runOptions struct {
 	tracefs        string
 	noTracing      bool
 	noRetransmit   bool
+	asksServers    bool
 	events         eventOptions
 	applications   applicationOptions
 	logging        command.Logging
@@ -91,6 +93,8 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 		"make no instance of tracing: the start of sending is seen at the next sample only")
 	flags.BoolVar(&o.noRetransmit, "no-retransmit", false,
 		"leave TCP to its timers when the phone arrives at an access point: do not make it retransmit at once")
+	flags.BoolVar(&o.asksServers, "ask-servers", false,
+		"send messages to the servers of downloads as well when the phone arrives, so that they retransmit at once")
 	o.events.register(flags)
 	o.applications.register(flags)
 	o.logging.Flags(flags)
@@ -107,9 +111,17 @@ func (o *runOptions) check() error {
 		command.CheckWithin("interval", o.interval, agent.IntervalMin, agent.IntervalMax),
 		command.CheckWithin("heartbeat", o.heartbeat, agent.HeartbeatMin, agent.HeartbeatMax),
 		command.CheckWithin("sample-interval", o.sampleInterval, sampleIntervalMin, o.interval),
+		o.checkRetransmission(),
 		o.events.check(),
 		o.logging.Check(),
 	)
+}
+
+func (o *runOptions) checkRetransmission() error {
+	if o.noRetransmit && o.asksServers {
+		return errors.New("--no-retransmit and --ask-servers exclude each other")
+	}
+	return nil
 }
 
 func (o *runOptions) checkMAC() error {

@@ -507,8 +507,13 @@ type Arrivals struct {
 	SilenceMsTotal uint64 `protobuf:"varint,9,opt,name=silence_ms_total,json=silenceMsTotal,proto3" json:"silence_ms_total,omitempty"`
 	// The time of the last one of them; 0 while there was none.
 	LastSilenceMs uint64 `protobuf:"varint,10,opt,name=last_silence_ms,json=lastSilenceMs,proto3" json:"last_silence_ms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Downloads that had stopped when the phone arrived, those of them that went on within a second of messages to their
+	// servers, and these messages. 0 unless the phone's owner allows them.
+	SilentDownloadsTotal  uint64 `protobuf:"varint,11,opt,name=silent_downloads_total,json=silentDownloadsTotal,proto3" json:"silent_downloads_total,omitempty"`
+	ResumedDownloadsTotal uint64 `protobuf:"varint,12,opt,name=resumed_downloads_total,json=resumedDownloadsTotal,proto3" json:"resumed_downloads_total,omitempty"`
+	ServerMessagesTotal   uint64 `protobuf:"varint,13,opt,name=server_messages_total,json=serverMessagesTotal,proto3" json:"server_messages_total,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *Arrivals) Reset() {
@@ -607,6 +612,27 @@ func (x *Arrivals) GetSilenceMsTotal() uint64 {
 func (x *Arrivals) GetLastSilenceMs() uint64 {
 	if x != nil {
 		return x.LastSilenceMs
+	}
+	return 0
+}
+
+func (x *Arrivals) GetSilentDownloadsTotal() uint64 {
+	if x != nil {
+		return x.SilentDownloadsTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetResumedDownloadsTotal() uint64 {
+	if x != nil {
+		return x.ResumedDownloadsTotal
+	}
+	return 0
+}
+
+func (x *Arrivals) GetServerMessagesTotal() uint64 {
+	if x != nil {
+		return x.ServerMessagesTotal
 	}
 	return 0
 }
@@ -1647,7 +1673,7 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x11bounds_generation\x18\x06 \x01(\x04R\x10boundsGeneration\x12<\n" +
 	"\atrigger\x18\a \x01(\x0e2\".airbound.v1.TerminalReportTriggerR\atrigger\x124\n" +
 	"\x16malformed_inputs_total\x18\b \x01(\x04R\x14malformedInputsTotal\x121\n" +
-	"\barrivals\x18\t \x01(\v2\x15.airbound.v1.ArrivalsR\barrivals\"\xe2\x03\n" +
+	"\barrivals\x18\t \x01(\v2\x15.airbound.v1.ArrivalsR\barrivals\"\x84\x05\n" +
 	"\bArrivals\x12%\n" +
 	"\x0earrivals_total\x18\x01 \x01(\x04R\rarrivalsTotal\x120\n" +
 	"\x14merged_reports_total\x18\x02 \x01(\x04R\x12mergedReportsTotal\x12:\n" +
@@ -1660,7 +1686,10 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x0eanswered_total\x18\b \x01(\x04R\ransweredTotal\x12(\n" +
 	"\x10silence_ms_total\x18\t \x01(\x04R\x0esilenceMsTotal\x12&\n" +
 	"\x0flast_silence_ms\x18\n" +
-	" \x01(\x04R\rlastSilenceMs\"y\n" +
+	" \x01(\x04R\rlastSilenceMs\x124\n" +
+	"\x16silent_downloads_total\x18\v \x01(\x04R\x14silentDownloadsTotal\x126\n" +
+	"\x17resumed_downloads_total\x18\f \x01(\x04R\x15resumedDownloadsTotal\x122\n" +
+	"\x15server_messages_total\x18\r \x01(\x04R\x13serverMessagesTotal\"y\n" +
 	"\x05Agent\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12/\n" +
 	"\bback_end\x18\x02 \x01(\v2\x14.airbound.v1.BackEndR\abackEnd\x12%\n" +

@@ -49,7 +49,10 @@ enum {
 	TCP_BPF_SOCK_OPS_CB_FLAGS = 1008, /* since Linux 6.12 */
 	AF_INET = 2,
 	AF_INET6 = 10,
+	TCP_ESTABLISHED = 1,
 	TCP_SYN_SENT = 2,
+	TCP_FIN_WAIT1 = 4,
+	TCP_FIN_WAIT2 = 5,
 	TCP_CLOSE = 7,
 	TCP_LISTEN = 10,
 };
@@ -164,13 +167,29 @@ struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	__u8 icsk_retransmits;
 	__u8 icsk_backoff;
+	struct {
+		__u32 lrcvtime;
+	} icsk_ack;
+};
+
+struct tcp_options_received {
+	__u32 ts_recent;
+	__u16 tstamp_ok : 1;
+	__u16 rcv_wscale : 4;
 };
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	__u64 bytes_received;
+	__u32 rcv_nxt;
+	__u32 rcv_wup;
+	__u32 rcv_wnd;
+	__u32 snd_nxt;
 	__u32 snd_cwnd;
 	__u32 snd_cwnd_clamp;
 	__u32 snd_una;
+	__u32 tsoffset;
+	struct tcp_options_received rx_opt;
 	__u8 bpf_sock_ops_cb_flags;
 };
 
@@ -187,10 +206,42 @@ struct bpf_iter__tcp {
 
 #pragma clang attribute pop
 
+/*
+ * READ_BITS(pointer, field, to) reads a field of less than an octet's size or alignment. The loader puts in where the
+ * octets are that have it (clang's __builtin_preserve_field_info, as in libbpf's bpf_core_read.h).
+ */
+#define FIELD_BYTE_OFFSET 0
+#define FIELD_BYTE_SIZE 1
+#define FIELD_LSHIFT_U64 4
+#define FIELD_RSHIFT_U64 5
+#define READ_BITS(pointer, field, to)                                                                                 \
+	do {                                                                                                          \
+		const void *at = (const void *)(pointer) +                                                            \
+				 __builtin_preserve_field_info((pointer)->field, FIELD_BYTE_OFFSET);                  \
+                                                                                                                      \
+		switch (__builtin_preserve_field_info((pointer)->field, FIELD_BYTE_SIZE)) {                           \
+		case 1:                                                                                               \
+			to = *(const __u8 *)at;                                                                       \
+			break;                                                                                        \
+		case 2:                                                                                               \
+			to = *(const __u16 *)at;                                                                      \
+			break;                                                                                        \
+		case 4:                                                                                               \
+			to = *(const __u32 *)at;                                                                      \
+			break;                                                                                        \
+		default:                                                                                              \
+			to = *(const __u64 *)at;                                                                      \
+		}                                                                                                     \
+		to <<= __builtin_preserve_field_info((pointer)->field, FIELD_LSHIFT_U64);                             \
+		to >>= __builtin_preserve_field_info((pointer)->field, FIELD_RSHIFT_U64);                             \
+	} while (0)
+
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static __u64 (*bpf_ktime_get_ns)(void) = (void *)5;
 static long (*bpf_setsockopt)(void *sk, int level, int name, void *value, int bytes) = (void *)49;
 static long (*bpf_sock_ops_cb_flags_set)(struct bpf_sock_ops *ctx, int flags) = (void *)59;
 static void *(*bpf_sk_storage_get)(void *map, void *sk, void *value, __u64 flags) = (void *)107;
+static __u64 (*bpf_jiffies64)(void) = (void *)118;
 static __u64 (*bpf_get_netns_cookie)(void *ctx) = (void *)122;
 static __u64 (*bpf_ktime_get_boot_ns)(void) = (void *)125;
 static long (*bpf_seq_write)(struct seq_file *to, const void *data, __u32 bytes) = (void *)127;

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package arrival
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Download is a connection that has received data.
+type Download struct {
+	Local, Remote netip.AddrPort
+	// Next is the first sequence number that has not come, Sequence that of the next octet to be sent.
+	Next, Sequence uint32
+	// Window is what the phone can take from Next on, in the units of the connection.
+	Window uint16
+	// HasTimestamps is whether segments have timestamps (RFC 7323): Timestamp that of now, Echo the server's.
+	HasTimestamps   bool
+	Timestamp, Echo uint32
+	// Quiet is how long ago data came for the last time.
+	Quiet time.Duration
+}
+
+// Servers are reached by the network namespace of a phone.
+type Servers interface {
+	// Receiving lists the connections that have received data and can receive more.
+	Receiving() ([]Download, error)
+	// Acknowledge acknowledges once more what has come. Lost acknowledgments make a server repeat what the phone has,
+	// and it heeds no message about anything else. The error is ErrAddressGone as that of Kernel.Revert.
+	Acknowledge(download Download) error
+	// Unreachable sends the server the message of RFC 6069 about the segment at Next.
+	Unreachable(download Download) error
+	// Close ends what was opened for it.
+	Close() error
+}
+
+// DownloadsOutcome is what Downloads has done.
+type DownloadsOutcome struct {
+	// Silent is how many downloads an arrival has found that had stopped, Resumed from how many of them more has come
+	// since, or the end.
+	Silent, Resumed uint64
+	// Messages is how many messages were sent, acknowledgments included. Refused is how many the kernel refused to
+	// send, Unsent how many downloads were left to their servers' timers because there were too many.
+	Messages, Refused, Unsent uint64
+}
+
+// Downloads makes servers retransmit after an arrival. It is not safe for use by several goroutines.
+//
+// The server's retransmission timer is backed off like the phone's, and only messages from the phone can end its wait.
+// Each message of RFC 6069 reverts one doubling if it quotes the first segment that the server knows to be missing,
+// and an acknowledgment before it makes that the first one which is missing indeed.
+type Downloads struct {
+	servers Servers
+	budget  Budget
+	asked   []Download
+}
+
+// ToServers is the name of what Downloads does.
+const ToServers = "messages to servers"
+
+// These messages leave the phone. 64 downloads that were silent for ten seconds need as many.
+const (
+	toServersAtOnce    = 512
+	toServersPerSecond = 64
+)
+
+// NewDownloads makes one.
+func NewDownloads(servers Servers) *Downloads {
+	return &Downloads{servers: servers, budget: NewBudget(toServersAtOnce, toServersPerSecond)}
+}
+
+// A download is taken for one that an outage has stopped if data came within receivedBefore of its beginning, which is
+// not known exactly, and none for the shortest timeout: no timer has expired since.
+const (
+	receivedBefore  = 10 * time.Second
+	shortestTimeout = 200 * time.Millisecond // Linux' TCP_RTO_MIN; RFC 6298 has a second
+)
+
+// Arrived sends messages to the servers whose data have stopped, the last to stop first. Outage is how long ago the
+// path may have been lost.
+//
+// Errors: the connections could not be listed, or messages could not be sent, which the other servers do not notice:
+// the first such error, and how many there were.
+func (d *Downloads) Arrived(now time.Time, outage time.Duration) (DownloadsOutcome, error) {
+	d.asked = nil
+	found, err := d.servers.Receiving()
+	if err != nil {
+		return DownloadsOutcome{}, fmt.Errorf("list the connections that receive: %w", err)
+	}
+	silent := slices.DeleteFunc(found, func(download Download) bool {
+		return download.Quiet < shortestTimeout || download.Quiet > outage+receivedBefore
+	})
+	slices.SortStableFunc(silent, func(a, b Download) int { return cmp.Compare(a.Quiet, b.Quiet) })
+	outcome := DownloadsOutcome{Silent: uint64(len(silent))}
+	err = d.ask(now, silent, &outcome)
+	return outcome, err
+}
+
+// Again sends the messages of the last Arrived once more to those servers from which nothing has come since: the
+// network behind the access point may not have known the phone's new place. Errors are as those of Arrived.
+func (d *Downloads) Again(now time.Time) (DownloadsOutcome, error) {
+	if len(d.asked) == 0 {
+		return DownloadsOutcome{}, nil
+	}
+	asked := make(map[ends]uint32, len(d.asked))
+	for _, download := range d.asked {
+		asked[ends{download.Local, download.Remote}] = download.Next
+	}
+	d.asked = nil
+	found, err := d.servers.Receiving()
+	if err != nil {
+		return DownloadsOutcome{}, fmt.Errorf("list the connections that receive: %w", err)
+	}
+	silent := slices.DeleteFunc(found, func(download Download) bool {
+		next, isAsked := asked[ends{download.Local, download.Remote}]
+		return !isAsked || next != download.Next
+	})
+	outcome := DownloadsOutcome{Resumed: uint64(len(asked)) - uint64(len(silent))}
+	err = d.ask(now, silent, &outcome)
+	return outcome, err
+}
+
+// ask sends the messages and remembers whom.
+func (d *Downloads) ask(now time.Time, silent []Download, outcome *DownloadsOutcome) error {
+	left := d.budget.Left(now)
+	var first error
+	for _, download := range silent {
+		messages := 1 + doublings(download.Quiet)
+		if messages > left {
+			outcome.Unsent++
+			continue
+		}
+		sent, err := d.askOne(download)
+		outcome.Messages += sent
+		if err != nil && !errors.Is(err, ErrAddressGone) {
+			outcome.Refused++
+			sent++ // Attempts count.
+			first = cmp.Or(first, fmt.Errorf("send a message to %s: %w", download.Remote.Addr(), err))
+		}
+		left -= sent
+		d.budget.Spend(sent)
+		if err == nil {
+			d.asked = append(d.asked, download)
+		}
+	}
+	if outcome.Refused > 1 {
+		return fmt.Errorf("%w (the first of %d)", first, outcome.Refused)
+	}
+	return first
+}
+
+func (d *Downloads) askOne(download Download) (sent uint64, err error) {
+	if err := d.servers.Acknowledge(download); err != nil {
+		return 0, err
+	}
+	sent++
+	for range doublings(download.Quiet) {
+		if err := d.servers.Unreachable(download); err != nil {
+			return sent, err
+		}
+		sent++
+	}
+	return sent, nil
+}
+
+// doublings is how often a server may have doubled its timeout in that time, and one for the attempt that a message
+// leads to: it expires after one, three, seven times the shortest one.
+func doublings(quiet time.Duration) uint64 {
+	count := uint64(1)
+	for timeout := shortestTimeout; quiet >= timeout && count < stepsMax; timeout *= 2 {
+		quiet -= timeout
+		count++
+	}
+	return count
+}
+
+// Close ends what the messages need.
+func (d *Downloads) Close() error { return d.servers.Close() }
