@@ -129,6 +129,16 @@ void timer_set_us(struct timer *timer, uint64_t at_us, uint64_t period_us)
 		fatal("cannot set a timer: %s", strerror(errno));
 }
 
+void timer_set_after_us(struct timer *timer, uint64_t after_us)
+{
+	struct itimerspec when = {
+		.it_value = { .tv_sec = (time_t)(after_us / 1000000), .tv_nsec = (long)(after_us % 1000000) * 1000 },
+	};
+
+	if (timerfd_settime(timer->fd, 0, &when, NULL))
+		fatal("cannot set a timer: %s", strerror(errno));
+}
+
 static void enter(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -22,6 +22,12 @@
 
 #define WRITE_BYTES (256 * 1024)
 #define UDP_BATCH 64
+/*
+ * A socket that is not full after so many batches, more than its buffer has space for, sends to nowhere: what a phone
+ * without an access point sends is gone at once. Then it rests: in virtual time nothing else would ever run again.
+ */
+#define UDP_BATCHES_MAX 32
+#define UDP_REST_US 10000
 /* Enough for the interface's queue never to be empty between two wake-ups, at which the buffer is half empty. */
 #define UDP_BUFFER_BYTES (512 * 1024)
 /* On/off traffic: what is unsent when the on time ends is sent in the off time, so this is small. */
@@ -41,6 +47,8 @@ struct sender {
 	char local[INET_ADDRSTRLEN + 8];
 	uint64_t next_phase_ms;
 	uint64_t sent_bytes;		/* UDP */
+	unsigned int batches;		/* UDP: in succession, without a full socket */
+	bool rests;
 	uint64_t write_bytes;		/* TCP, paced */
 	struct tcp_info info;		/* the latest sample */
 	struct bounds bounds;
@@ -118,8 +126,26 @@ static int send_udp(struct sender *sender, unsigned int datagrams)
 /* One batch per call: timers must fire even if the socket buffer is never full. */
 static void fill_udp(struct sender *sender)
 {
-	if (sender->state == ON && send_udp(sender, UDP_BATCH) == UDP_BATCH)
+	/* What is gone at once makes the socket ready again, also while it rests. */
+	if (sender->state != ON || sender->rests)
+		return;
+	if (send_udp(sender, UDP_BATCH) != UDP_BATCH) {
+		sender->batches = 0;
+	} else if (++sender->batches < UDP_BATCHES_MAX) {
 		loop_again(sender->fd, EPOLLOUT | EPOLLET, &sender->source);
+	} else {
+		sender->batches = 0;
+		sender->rests = true;
+		timer_set_after_us(&sender->pace, UDP_REST_US);
+	}
+}
+
+static void rest_fire(struct timer *timer)
+{
+	struct sender *sender = (struct sender *)((char *)timer - offsetof(struct sender, pace));
+
+	sender->rests = false;
+	fill_udp(sender);
 }
 
 static void pace_fire(struct timer *timer)
@@ -203,8 +229,11 @@ static void start(struct sender *sender)
 		return;
 	}
 	loop_add(sender->fd, EPOLLOUT | EPOLLET, &sender->source);
-	if (!sender->item.rate_kbps)
+	if (!sender->item.rate_kbps) {
+		if (!sends_tcp(sender))
+			timer_init(&sender->pace, rest_fire);
 		return;
+	}
 	sender->write_bytes = sender->item.rate_kbps * TCP_PACE_US / 8 / 1000;
 	if (sender->write_bytes < TCP_PACE_BYTES)
 		sender->write_bytes = TCP_PACE_BYTES;

@@ -68,6 +68,8 @@ struct timer {
 void run_time_zero(uint64_t t0_ns);
 void timer_init(struct timer *timer, void (*fire)(struct timer *timer));
 void timer_set_us(struct timer *timer, uint64_t at_us, uint64_t period_us);
+/* Once, so long after now. */
+void timer_set_after_us(struct timer *timer, uint64_t after_us);
 
 /* Runs fn inside a named network namespace (`ip netns`), then returns to the present one. Fatal if there is none. */
 void in_netns(const char *netns, void (*fn)(void *argument), void *argument);
