@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab import output
+from airbound_lab.applications_study import cli as applications_study
 from airbound_lab.capacity_study import cli as capacity_study
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
@@ -44,6 +45,7 @@ EXAMPLES = f"""examples:
   airbound-lab study paper --quick
   airbound-lab study capacity --phy 11ac-80
   airbound-lab study handover --seeds 1
+  airbound-lab study applications --parts throughput
   airbound-lab survey ride.csv --pictures pictures
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
@@ -253,6 +255,7 @@ def _add_studies(parser: argparse.ArgumentParser) -> None:
     paper_study.add(studies)
     capacity_study.add(studies)
     handover_study.add(studies)
+    applications_study.add(studies)
 
 
 def _add_run(commands: Any) -> None:
