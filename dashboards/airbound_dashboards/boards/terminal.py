@@ -85,8 +85,8 @@ def _tcp(made: Dashboard) -> Dashboard:
         )
         .with_panel(
             lines("Arrivals", "How often it arrived somewhere, so that it can send again; how many connections waited"
-                  " for a retransmission timer then, and how many of them its agent made retransmit; how many downloads had"
-                  " stopped, and went on within a second of messages to their servers.", q.ARRIVALS,
+                  " for a retransmission timer then, and how many of them its agent made retransmit; how many downloads"
+                  " had stopped, and went on within a second of messages to their servers.", q.ARRIVALS,
                   unit=COUNT, bars=True)
         )
         .with_panel(
