@@ -2,11 +2,17 @@
 """Whether the module's scripts recognise a process of theirs, by files as those of /proc."""
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 COMMON = Path(__file__).parents[1] / "module" / "common.sh"
+# Instead of 0.1 s: until the test allows it.
+SLEEP = """sleep() {
+	: >"$WAITS"
+	until [ -e "$GO" ]; do command sleep 0.05; done
+}"""
 PARAMETERS = pytest.mark.parametrize("shell", [["mksh"], ["busybox", "ash"]], ids=["mksh", "ash"])
 
 
@@ -25,9 +31,9 @@ class Processes:
     def state(self, letter: str) -> None:
         (self.proc / "42" / "stat").write_text(f"42 (a ) name) {letter} 1 42 42 0 -1\n", encoding="utf-8")
 
-    def asked(self, shell: list[str]) -> subprocess.Popen[bytes]:
-        text = f'MODDIR={self.module}; . {COMMON}; PROC={self.proc}; is_alive {self.number} && [ "$pid" = 42 ]'
-        return subprocess.Popen([*shell, "-c", text])
+    def asked(self, shell: list[str], before: str = "") -> subprocess.Popen[bytes]:
+        asks = f'is_alive {self.number} && [ "$pid" = 42 ]'
+        return subprocess.Popen([*shell, "-c", f"MODDIR={self.module}; . {COMMON}; PROC={self.proc}; {before}\n{asks}"])
 
     def is_alive(self, shell: list[str]) -> bool:
         return self.asked(shell).wait(60) == 0
@@ -52,10 +58,13 @@ def test_a_process_that_is_just_executing_its_program_is_alive(shell: list[str],
     loader (fs/exec.c, fs/binfmt_elf.c). A second start right after the first took it for dead, and began a second loop.
     """
     processes.words()
-    asked = processes.asked(shell)
-    with pytest.raises(subprocess.TimeoutExpired):
-        asked.wait(0.3)
+    waits, go = processes.number.with_name("waits"), processes.number.with_name("go")
+    asked = processes.asked(shell, f"WAITS={waits} GO={go}\n{SLEEP}")
+    while not waits.exists():
+        assert asked.poll() is None, "it did not wait"
+        time.sleep(0.01)
     processes.words("sh", f"{processes.module}/service.sh", "loop")
+    go.touch()
     assert asked.wait(60) == 0
 
 
