@@ -35,8 +35,9 @@ REPORT_BYTES_MAX: dict[Role, int] = {
     # 2,048 stations with 16 addresses each, and 4,096 destinations of theirs: 1.3 MB if every number is as large as can
     # be, some 450 kB in fact.
     "access-point": 3 << 19,
-    # 256 destinations: 40 kB, and five bytes for each uid at each of them, which the contract does not limit.
-    "terminal": 1 << 17,
+    # 256 destinations: 40 kB, as much again for each class of applications, and five bytes for each uid at each,
+    # which the contract does not limit.
+    "terminal": 3 << 17,
     # 16,384 entries of traffic: 1.3 MB if every number is as large as can be.
     "switch": 1 << 21,
 }

@@ -143,7 +143,7 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
     "terminal": (
         terminal_pb2.TerminalServiceConnectRequest,
         {"mac": 6, "address": 16, "name": 4 * NAME_MAX_CHARACTERS, "version": 4 * VERSION_MAX_CHARACTERS},
-        {"destinations": DESTINATIONS_MAX, "uids": 32},
+        {"destinations": DESTINATIONS_MAX, "uids": 32, "classes": len(terminal_pb2.ApplicationClass.values()) - 1},
     ),
     "access-point": (
         access_point_pb2.AccessPointServiceConnectRequest,
@@ -208,7 +208,7 @@ async def test_a_report_of_the_greatest_size_is_used(live: LiveController, role:
 @pytest.mark.parametrize(
     ("role", "refusal"),
     [
-        ("terminal", "a message of 131073 bytes, at most 131072"),
+        ("terminal", "a message of 393217 bytes, at most 393216"),
         ("access-point", "a message of 1572865 bytes, at most 1572864"),
         ("switch", "a message of 2097153 bytes, at most 2097152"),
     ],

@@ -241,6 +241,16 @@ def test_every_field_of_a_terminals_report() -> None:
                 queued_bytes=19,
                 events=events,
                 uids=[10_001],
+                classes=[
+                    terminal_pb2.ClassPart(
+                        application_class=terminal_pb2.APPLICATION_CLASS_LIVE,
+                        connections=1,
+                        connections_sending=1,
+                        delivered_bytes=2,
+                        queued_bytes=3,
+                        uids=[10_001],
+                    )
+                ],
             )
         ],
         bounds_generation=4,
