@@ -32,7 +32,7 @@ class Alone:
     cwnd_max_segs: int
     settled: bool
     falls: int
-    """How often its window was the initial one again."""
+    """How often its window was the initial one again: by another connection, or of the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,12 @@ def settled(connections: Connections) -> bool:
 
 
 def falls(connections: Connections) -> int:
-    """How often the window goes from a larger one to the initial one or a smaller one."""
-    windows = connections.cwnd_segs
-    return sum(after <= INITIAL_SEGS < before for before, after in itertools.pairwise(windows))
+    """How often the window goes from a larger one to the initial one or a smaller one, or another connection begins."""
+    samples = zip(connections.cwnd_segs, connections.made, strict=True)
+    return sum(
+        after <= INITIAL_SEGS < before or made > made_before
+        for (before, made_before), (after, made) in itertools.pairwise(samples)
+    )
 
 
 def mean(values: list[float]) -> float | None:

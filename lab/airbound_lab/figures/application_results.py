@@ -26,6 +26,8 @@ class Connections:
     srtt_ms: tuple[float, ...] = ()
     retransmits: tuple[int, ...] = ()
     """Since the start, of all its connections."""
+    made: tuple[int, ...] = ()
+    """How many connections there have been; one that lasted for less than 0.1 s may be missing."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)

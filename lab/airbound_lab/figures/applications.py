@@ -106,7 +106,7 @@ def _connections(samples: Sequence[tuple[int, Sequence[Sequence[int]]]], zero_ns
     acked: dict[int, int] = {}
     retransmits: dict[int, int] = {}
     order: list[int] = []
-    rows: list[tuple[float, int, int, float, int]] = []
+    rows: list[tuple[float, int, int, float, int, int]] = []
     for at_ns, connections in samples:
         newest, cwnd_segs, srtt_us = -1, 0, 0
         for port, acked_bytes, cwnd, srtt, retransmitted in connections:
@@ -116,8 +116,9 @@ def _connections(samples: Sequence[tuple[int, Sequence[Sequence[int]]]], zero_ns
             if order.index(port) > newest:
                 newest, cwnd_segs, srtt_us = order.index(port), cwnd, srtt
         t_s = round((at_ns - zero_ns) / 1e9, DIGITS)
-        rows.append((t_s, sum(acked.values()), cwnd_segs, srtt_us / 1000, sum(retransmits.values())))
-    columns = list(zip(*rows, strict=True)) or [()] * 5
+        sums = sum(acked.values()), sum(retransmits.values())
+        rows.append((t_s, sums[0], cwnd_segs, srtt_us / 1000, sums[1], len(order)))
+    columns = list(zip(*rows, strict=True)) or [()] * 6
     return Connections(*columns)
 
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from airbound_lab.figures.results import Results, Run
 
-STEADY = Connections((0.1, 0.2, 0.3, 0.4), (0, 100_000, 200_000, 300_000), (10, 60, 63, 63), (4.0,) * 4, (0,) * 4)
+STEADY = Connections(
+    (0.1, 0.2, 0.3, 0.4), (0, 100_000, 200_000, 300_000), (10, 60, 63, 63), (4.0,) * 4, (0,) * 4, (1,) * 4
+)
 FALLING = replace(STEADY, cwnd_segs=(63, 9, 40, 10))
 VIDEO = VideoResult(
     (0.0, 0.04),
@@ -57,6 +59,12 @@ def test_an_application_alone_is_done_with_its_last_answer(run: Run) -> None:
     assert measures.alone(replace(run, applications=(late,))).seconds is None
     assert measures.alone(replace(run, applications=(LIVE,))).seconds == 0.6
     assert measures.alone(replace(run, applications=(LIVE,))).falls == 2
+
+
+def test_another_connection_begins_with_the_initial_window_even_if_nobody_saw_it() -> None:
+    assert measures.falls(STEADY) == 0
+    assert measures.falls(replace(STEADY, made=(1, 1, 2, 4))) == 2
+    assert measures.falls(replace(FALLING, made=(1, 2, 2, 3))) == 2
 
 
 def test_a_window_that_moves_in_the_second_half_has_not_settled() -> None:

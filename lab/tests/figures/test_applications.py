@@ -92,6 +92,7 @@ def test_bytes_of_a_connection_stay_counted_when_it_is_gone() -> None:
         cwnd_segs=(10, 2, 4),
         srtt_ms=(20.0, 90.0, 80.0),
         retransmits=(1, 2, 2),
+        made=(1, 2, 2),
     )
 
 
