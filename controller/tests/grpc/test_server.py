@@ -302,3 +302,68 @@ async def test_pings_as_agents_send_them_end_nothing(monkeypatch: pytest.MonkeyP
                     assert await pinger.read()
         assert pinger.goaway is None
         await pinger.close()
+
+
+class Relay:
+    """Between a phone and the controller: keeps what the controller sends."""
+
+    def __init__(self, port: int) -> None:
+        self.sent = bytearray()
+        self._port = port
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self.target = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _connected(self, phone: asyncio.StreamReader, to_phone: asyncio.StreamWriter) -> None:
+        controller, to_controller = await asyncio.open_connection("127.0.0.1", self._port)
+        self._tasks += [
+            asyncio.create_task(self._pass(phone, to_controller, bytearray())),
+            asyncio.create_task(self._pass(controller, to_phone, self.sent)),
+        ]
+
+    @staticmethod
+    async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kept: bytearray) -> None:
+        try:
+            while octets := await reader.read(65_536):
+                kept += octets
+                writer.write(octets)
+                await writer.drain()
+        finally:
+            writer.close()
+
+    def frames(self) -> list[tuple[int, int]]:
+        """Type and flags of each HTTP/2 frame that the controller sent."""
+        found, at = [], 0
+        while at + 9 <= len(self.sent):
+            found.append((self.sent[at + 3], self.sent[at + 4]))
+            at += 9 + int.from_bytes(self.sent[at : at + 3], "big")
+        return found
+
+
+DATA, PING, ACKNOWLEDGEMENT = 0, 6, 1
+
+
+async def test_reports_are_answered_by_no_pings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each would cost accesses to the air. Those of keep-alive come every 30 s, here not at all."""
+    options = dict(server.AGENT_OPTIONS)
+    options["grpc.keepalive_time_ms"] = 3_600_000
+    monkeypatch.setattr(server, "AGENT_OPTIONS", tuple(options.items()))
+    async with LiveController() as live, Relay(live.running.port) as relay:
+        await live.senders(1)
+        async with FakePhone(relay.target, MACS[0]) as phone:
+            for number in range(1, 6):
+                await phone.report(upload(), monotonic_us=number)
+            # gRPC pings as soon as data comes, so what answers the first report comes later than its ping.
+            await phone.until(lambda: phone.bounds != {})
+        frames = relay.frames()
+    assert [flags for kind, flags in frames if kind == PING and not flags & ACKNOWLEDGEMENT] == []
+    assert [flags for kind, flags in frames if kind == DATA]
