@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In the guest of test_arrival_uml.py: what a phone that arrives at an access point sends, packet by packet.
+"""In the guest of test_arrival_uml.py and test_roams_uml.py: what a phone that arrives at an access point sends and
+receives, packet by packet.
 
     arrival_guest.py PID PHONE MAC SERVER ADDRESS CONNECTIONS BSSID/INTERFACE/NETNS...
 
@@ -10,6 +11,7 @@ the phone to a server of its own at ADDRESS, each of which sends RECORD_BYTES ev
     arrival-associations  time bssid: hostapd has associated the phone
     arrival-sent          time bytes sequence-number local-port: a segment with data leaves the phone's TCP
     arrival-heard         the same, when it has come to an access point
+    arrival-received      the same, of a segment with data that has come to the phone
 """
 
 from __future__ import annotations
@@ -70,8 +72,9 @@ def follow(interface: str, bssid: str, mac: str) -> None:
             associations.add(bssid)
 
 
-def watch(netns: str, interface: str, name: str, mac: str, *, outgoing: bool) -> None:
-    """Note each segment with data that the phone sends, at an interface (empty: at all of the namespace)."""
+def watch(netns: str, interface: str, name: str, mac: str, *, outgoing: bool, download: bool = False) -> None:
+    """Note each segment with data that the phone sends, at an interface (empty: at all of the namespace), or each one
+    to the phone."""
     enter(netns)
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     tap.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
@@ -80,12 +83,14 @@ def watch(netns: str, interface: str, name: str, mac: str, *, outgoing: bool) ->
     wanted, lines = bytes.fromhex(mac.replace(":", "")), Lines(name)
     while True:
         frame, address = tap.recvfrom(128)
-        if (address[2] == socket.PACKET_OUTGOING) != outgoing or frame[6:12] != wanted:
+        station = frame[:6] if download else frame[6:12]
+        if (address[2] == socket.PACKET_OUTGOING) != outgoing or station != wanted:
             continue
         if frame[12:14] != ETH_P_IP.to_bytes(2, "big") or frame[23] != IPPROTO_TCP:
             continue
         header = (frame[ETHERNET_OCTETS] & 15) * 4
         local, remote, sequence = struct.unpack_from("!HHI", frame, ETHERNET_OCTETS + header)
+        # The end that was there first: the server, or a phone that downloads. Ports are as seen from the other end.
         data_bytes = int.from_bytes(frame[16:18], "big") - header - (frame[ETHERNET_OCTETS + header + 12] >> 4) * 4
         if remote in PORTS and data_bytes > 0:
             lines.add(data_bytes, sequence, local)
@@ -125,6 +130,8 @@ def send_records(netns: str, address: str, connections: int) -> None:
 def main() -> None:
     _, _, phone, mac, server, address, connections, *access_points = sys.argv
     threads = [threading.Thread(target=watch, args=(phone, "", "arrival-sent", mac), kwargs={"outgoing": True})]
+    received = (phone, "", "arrival-received", mac)
+    threads.append(threading.Thread(target=watch, args=received, kwargs={"outgoing": False, "download": True}))
     for word in access_points:
         bssid, interface, netns = word.split("/")
         threads.append(threading.Thread(target=follow, args=(interface, bssid, mac)))
