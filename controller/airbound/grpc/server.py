@@ -63,10 +63,6 @@ AGENT_OPTIONS = (
     # CS6, network control (RFC 4594): where the access point maps it to a category of its own, a command does not wait
     # behind downloads and the TCP ACKs of uploads. Agents mark their side alike.
     ("grpc.dscp", CONTROL_DSCP),
-    # No pings beside reports, by which gRPC looks for a larger flow-control window than reports need: one with each
-    # report at first, rarer within minutes. A ping, its answer and TCP's ACKs are accesses to a full cell's air, with
-    # priority.
-    ("grpc.http2.bdp_probe", 0),
     # What is larger than a report may be is refused by us, who count it, up to this; beyond it by grpc.
     ("grpc.max_receive_message_length", 4 * max(REPORT_BYTES_MAX.values())),
     # An agent has one stream.
