@@ -129,6 +129,14 @@ void timer_set_us(struct timer *timer, uint64_t at_us, uint64_t period_us)
 		fatal("cannot set a timer: %s", strerror(errno));
 }
 
+uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void timer_set_after_us(struct timer *timer, uint64_t after_us)
 {
 	struct itimerspec when = {

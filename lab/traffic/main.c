@@ -41,10 +41,7 @@ static void sample_fire(struct timer *timer)
 
 static uint64_t one_interval_from_now_ns(uint64_t interval_ms)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + interval_ms * 1000000;
+	return now_ns() + interval_ms * 1000000;
 }
 
 static int run_plan(const struct plan *plan)

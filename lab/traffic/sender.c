@@ -23,10 +23,12 @@
 #define WRITE_BYTES (256 * 1024)
 #define UDP_BATCH 64
 /*
- * A socket that is not full after so many batches, more than its buffer has space for, sends to nowhere: what a phone
- * without an access point sends is gone at once. Then it rests: in virtual time nothing else would ever run again.
+ * A socket that is not full after so many batches within a moment, more than its buffer has space for and no radio sends
+ * so fast, sends to nowhere: what a phone without an access point sends is gone at once. Then it rests: in virtual time
+ * nothing else would ever run again.
  */
 #define UDP_BATCHES_MAX 32
+#define UDP_BATCHES_NS 1000000
 #define UDP_REST_US 10000
 /* Enough for the interface's queue never to be empty between two wake-ups, at which the buffer is half empty. */
 #define UDP_BUFFER_BYTES (512 * 1024)
@@ -47,7 +49,8 @@ struct sender {
 	char local[INET_ADDRSTRLEN + 8];
 	uint64_t next_phase_ms;
 	uint64_t sent_bytes;		/* UDP */
-	unsigned int batches;		/* UDP: in succession, without a full socket */
+	unsigned int batches;		/* UDP: in succession since batches_ns, without a full socket */
+	uint64_t batches_ns;
 	bool rests;
 	uint64_t write_bytes;		/* TCP, paced */
 	struct tcp_info info;		/* the latest sample */
@@ -123,6 +126,17 @@ static int send_udp(struct sender *sender, unsigned int datagrams)
 	return sent;
 }
 
+/* After a whole batch. */
+static bool goes_nowhere(struct sender *sender)
+{
+	if (sender->batches == 0)
+		sender->batches_ns = now_ns();
+	if (++sender->batches < UDP_BATCHES_MAX)
+		return false;
+	sender->batches = 0;
+	return now_ns() - sender->batches_ns < UDP_BATCHES_NS;
+}
+
 /* One batch per call: timers must fire even if the socket buffer is never full. */
 static void fill_udp(struct sender *sender)
 {
@@ -131,12 +145,11 @@ static void fill_udp(struct sender *sender)
 		return;
 	if (send_udp(sender, UDP_BATCH) != UDP_BATCH) {
 		sender->batches = 0;
-	} else if (++sender->batches < UDP_BATCHES_MAX) {
-		loop_again(sender->fd, EPOLLOUT | EPOLLET, &sender->source);
-	} else {
-		sender->batches = 0;
+	} else if (goes_nowhere(sender)) {
 		sender->rests = true;
 		timer_set_after_us(&sender->pace, UDP_REST_US);
+	} else {
+		loop_again(sender->fd, EPOLLOUT | EPOLLET, &sender->source);
 	}
 }
 

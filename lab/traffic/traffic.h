@@ -65,6 +65,8 @@ struct timer {
 	void (*fire)(struct timer *timer);
 };
 
+/* CLOCK_MONOTONIC */
+uint64_t now_ns(void);
 void run_time_zero(uint64_t t0_ns);
 void timer_init(struct timer *timer, void (*fire)(struct timer *timer));
 void timer_set_us(struct timer *timer, uint64_t at_us, uint64_t period_us);
