@@ -71,7 +71,7 @@ func TestAnUploadByCurlGoesOn(t *testing.T) {
 		}
 		c.eventually(kernel, "the upload goes on", nothing)
 		end()
-		c.eventually(kernel, "it has ended", nothing)
+		c.untilEnded("/proc/thread-self/net", 5003)
 	}
 }
 

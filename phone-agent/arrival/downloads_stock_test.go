@@ -75,7 +75,7 @@ func (d *downloading) begin(address string) {
 		_ = unix.Shutdown(socket, unix.SHUT_RDWR)
 		<-read
 		_ = unix.Close(socket)
-		d.untilEnded()
+		d.untilEnded(fmt.Sprintf("/proc/%d/net", d.cell.server), 5002)
 	})
 	d.t.Cleanup(d.end)
 	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
@@ -84,34 +84,6 @@ func (d *downloading) begin(address string) {
 		}
 		if time.Now().After(deadline) {
 			d.t.Fatal("nothing comes")
-		}
-	}
-}
-
-// untilEnded waits until the server's kernel has no connection any more. One that does not wait for its timer is one as
-// well: if its end were lost in the next outage, it would be there beside the next download.
-func (d *downloading) untilEnded() {
-	d.t.Helper()
-	const listens, timeWait = "0A", "06"
-	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
-		var left []string
-		for _, table := range []string{"tcp", "tcp6"} {
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", d.cell.server, table))
-			if err != nil {
-				d.t.Fatal(err)
-			}
-			for line := range strings.Lines(string(text)) {
-				words := strings.Fields(line)
-				if strings.HasSuffix(words[1], ":138A") && words[3] != listens && words[3] != timeWait {
-					left = append(left, line)
-				}
-			}
-		}
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			d.t.Fatalf("the server's connection does not end: %q", left)
 		}
 	}
 }

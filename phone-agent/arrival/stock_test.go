@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -119,6 +120,36 @@ type cell struct {
 	server int
 	// Addresses that the phone is given on the way to the server.
 	gaveAddresses []string
+}
+
+// untilEnded waits until a kernel, by the folder of its lists, has no connection of that port any more. One that does
+// not wait for its timer is one as well: if its end were lost in the next outage, it would be there beside the next.
+func (c *cell) untilEnded(lists string, port uint16) {
+	c.t.Helper()
+	const listens, timeWait = "0A", "06"
+	ends := fmt.Sprintf(":%04X", port)
+	for deadline := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
+		var left []string
+		for _, list := range []string{"tcp", "tcp6"} {
+			text, err := os.ReadFile(filepath.Join(lists, list))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				words := strings.Fields(line) // number, local, remote, state
+				isOurs := strings.HasSuffix(words[1], ends) || strings.HasSuffix(words[2], ends)
+				if isOurs && words[3] != listens && words[3] != timeWait {
+					left = append(left, line)
+				}
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("connections do not end: %q", left)
+		}
+	}
 }
 
 // newCell moves the test's thread into the phone's namespace; the thread ends with the test.

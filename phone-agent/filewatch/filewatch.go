@@ -33,8 +33,8 @@ func Follow(ctx context.Context, path string, changed func()) error {
 	closed := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { closed <- watch.Close() })
 	changed()
-	// Room for several events with the longest names. What is in them is not looked at but for the end of the watch:
-	// any may be of the file.
+	// Room for several events with the longest names. Any may be of the file: of what is in them, only the end of the
+	// watch is read.
 	buffer := make([]byte, 16*(unix.SizeofInotifyEvent+unix.NAME_MAX+1))
 	for {
 		count, err := watch.Read(buffer)
