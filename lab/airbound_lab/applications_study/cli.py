@@ -3,32 +3,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab import output
-from airbound_lab.applications_study import design as designs
 from airbound_lab.applications_study import statements, table
 from airbound_lab.applications_study.design import Design
-from airbound_lab.errors import UsageError
-from airbound_lab.figures import results
+from airbound_lab.compare import batch
+from airbound_lab.compare.whole_runs import RUNS
 from airbound_lab.report import tables
-from airbound_lab.run import host
-from airbound_lab.run.runs import Setting, run_all
 from airbound_lab.settings import arguments
 from airbound_lab.settings.parameters import option_of
 from airbound_lab.settings.validation import usage_errors
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
-
-    from airbound_lab.applications_study.design import Case
-    from airbound_lab.figures.results import Run
 
 PLAIN = Design()
 
@@ -37,7 +27,8 @@ EPILOG = """examples:
   airbound-lab study applications --cells paper,11n,11ac --json out/applications.json --pictures pictures
   airbound-lab study applications --parts video --senders drop --video-terminals 1,4,8,12 --seeds 1
 
-What was run is stored in DIR/runs: what is there is not run again unless kernel, programs or parameters have changed.
+Each run is stored in DIR/runs when it ends: what is interrupted or has failed is made at the next start, what is there
+is not made again unless the kernel, a program or a parameter has changed.
 
 exit codes: 0 done; 1 a run failed; 2 wrong usage, or a tool is missing"""
 
@@ -74,12 +65,10 @@ def add(commands: Any) -> None:
     option(
         "--seeds", type=arguments.seeds, default=PLAIN.seeds, metavar="A..B", help="trials of video (default: 1..10)"
     )
-    option("--directory", type=Path, default=Path("out/applications"), metavar="DIR", help="default: %(default)s")
     option("--json", type=Path, metavar="FILE", help="write all figures here")
     option("--pictures", type=Path, metavar="DIR", help="draw there")
     option("--format", choices=("svg", "png"), default="svg", help="default: svg")
-    option("--logs", type=Path, metavar="DIR", help="keep each run's logs here")
-    arguments.add_guests(parser)
+    batch.add_options(parser, Path("out/applications"))
 
 
 def execute_command(options: argparse.Namespace) -> None:
@@ -87,7 +76,7 @@ def execute_command(options: argparse.Namespace) -> None:
 
     Raises:
         UsageError: the request is wrong.
-        LabError: a run failed.
+        LabError: a run failed; what the others say is written all the same.
     """
     design = Design(
         cells=options.cells,
@@ -105,7 +94,10 @@ def execute_command(options: argparse.Namespace) -> None:
     design.check()
     with usage_errors(name=option_of):
         cases = design.cases()
-    runs = _run(cases, options)
+    made = batch.carry_out(cases, RUNS, options)
+    if made is None:
+        return
+    runs = [(case, made.found[case]) for case in cases if case in made.found]
     every = table.gather(runs)
     for found in every:
         _print(found)
@@ -118,52 +110,7 @@ def execute_command(options: argparse.Namespace) -> None:
 
         for path in plot.save_all(pictures.all_of(every, runs), options.pictures, options.format):
             print(path)
-
-
-def _run(cases: list[Case], options: argparse.Namespace) -> list[tuple[Case, Run]]:
-    host.check_tools(applications=any(case.part != "throughput" for case in cases))
-    programs = host.programs((designs.MODE,))
-    line = cases[0].parameters.kernel_line
-    kernel = host.kernel(options.kernel, line)
-    host.check_line(kernel, line)
-    digest, limit_s = host.sha256(kernel), arguments.wall_limit_s(options, max(c.parameters.seconds for c in cases))
-
-    made_of = host.hashes(programs, agents=False, applications=True) | {"kernel": digest}
-    store = _made_directory(options.directory / "runs")
-
-    def run(numbered: tuple[int, Case]) -> Run:
-        number, case = numbered
-        path = store / f"{_key(case, made_of)}.json"
-        if path.exists():
-            [found] = results.load(path).runs
-            return found
-        logs = options.logs.resolve() / str(number) if options.logs is not None else None
-        setting = Setting(kernel, programs, 1, limit_s, logs)
-        made = run_all(case.parameters, setting, lambda *_: None, lambda *_: None, digest)
-        # As a whole or not at all: the process may end in between.
-        new = path.with_suffix(".new")
-        results.save(made, new)
-        new.replace(path)
-        [found] = made.runs
-        print(f"airbound-lab: {case}: done in {found.wall_seconds:.0f} s", file=sys.stderr)
-        return found
-
-    with ThreadPoolExecutor(options.jobs) as executor:
-        return list(zip(cases, executor.map(run, enumerate(cases)), strict=True))
-
-
-def _key(case: Case, made_of: Mapping[str, str]) -> str:
-    """Return a hash of all that decides about a run."""
-    text = json.dumps([case.parameters.to_json(), made_of], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _made_directory(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--directory: cannot make {path}: {error.strerror}") from error
-    return path
+    made.check()
 
 
 def _print(found: table.Found) -> None:

@@ -66,7 +66,17 @@ class Case:
 
     def __str__(self) -> str:
         """Return its name in messages."""
-        return f"{self.cell}: {self.part}, {self.what}, {self.terminals} phones, seed {self.seed}"
+        return f"{self.row}: {self.column}, seed {self.seed}"
+
+    @property
+    def row(self) -> str:
+        """Where it is run, where runs are listed."""
+        return f"{self.cell}: {self.part}, {self.terminals} phones"
+
+    @property
+    def column(self) -> str:
+        """What is run, where runs are listed."""
+        return self.what
 
     @property
     def seed(self) -> int:

@@ -24,3 +24,5 @@ NEEDED_MBPS = 0.3
 """What Ustream named as the least; 0.5 to 0.7 for high quality."""
 FEW, MANY = 3, 10
 """Interruptions of a trial, the fewest and the most of the ten."""
+FEWEST_PHONES = 3
+"""Of figure 8."""

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from airbound_lab.applications_study import published
 from airbound_lab.applications_study.design import PHONES
+from airbound_lab.settings.application import Photos
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,10 +40,11 @@ def of_alone(found: Mapping[str, Alone]) -> list[Statement]:
         if one := found.get(name):
             text = f"{'settles' if one.settled else 'does not settle'}, at most {one.cwnd_max_segs}"
             statements.append(Statement(figure, f"{name}: the window rises soon, then stays", text, one.settled))
+    falls = Photos().count - 1
     for name, one in found.items():
         if name.startswith("photos"):
             text = f"{one.falls} times at its initial value again"
-            statements.append(Statement("Fig 6", f"{name}: falls after each of ten", text, one.falls >= 9))  # noqa: PLR2004
+            statements.append(Statement("Fig 6", f"{name}: falls after each of ten", text, one.falls >= falls))
     return statements
 
 
@@ -50,8 +52,7 @@ def of_throughput(tcp: Mapping[int, float], udp: Mapping[int, float]) -> list[St
     """Section 7.1: Mb/s of the TCP phone by the number of phones, from 3 phones on."""
     statements = []
     beside_tcp, beside_udp = (
-        {n: mbps for n, mbps in sorted(found.items()) if 3 <= n <= PHONES}  # noqa: PLR2004  (the paper's)
-        for found in (tcp, udp)
+        {n: mbps for n, mbps in sorted(found.items()) if published.FEWEST_PHONES <= n <= PHONES} for found in (tcp, udp)
     )
     if len(beside_tcp) > 1:
         low, high = min(beside_tcp.values()), max(beside_tcp.values())
@@ -91,8 +92,3 @@ def rows(statements: Sequence[Statement]) -> list[list[str]]:
     return [["", "stated", "measured", "agrees"]] + [
         [each.figure, each.stated, each.measured, "yes" if each.agrees else "NO"] for each in statements
     ]
-
-
-def document(statement: Statement) -> dict[str, Any]:
-    """Return a statement for JSON."""
-    return asdict(statement)

@@ -144,7 +144,7 @@ def document(every: Iterable[Found]) -> dict[str, Any]:
                     {"sender": sender, "terminals": terminals, "trials": [asdict(trial) for trial in trials]}
                     for (sender, terminals), trials in found.video.items()
                 ],
-                "statements": [statements.document(each) for each in found.statements()],
+                "statements": [asdict(each) for each in found.statements()],
             }
             for found in every
         ],

@@ -7,10 +7,10 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Generic
 
 from airbound_lab.compare import execute
-from airbound_lab.compare.execute import State
+from airbound_lab.compare.execute import State, TaskT
 from airbound_lab.compare.record import KeptT, Store
 from airbound_lab.errors import LabError, MissingError, UsageError
 from airbound_lab.report import tables
@@ -24,18 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from airbound_lab.compare.execute import Job
-    from airbound_lab.compare.matrix import Task
     from airbound_lab.compare.record import Form
     from airbound_lab.plan.guest_paths import Programs
     from airbound_lab.settings.parameters import Parameters
 
 
 @dataclass(frozen=True, slots=True)
-class Batch(Generic[KeptT]):
+class Batch(Generic[TaskT, KeptT]):
     """What is known of the runs, and why some failed."""
 
-    found: Mapping[Task, KeptT]
-    failures: Mapping[Task, str]
+    found: Mapping[TaskT, KeptT]
+    failures: Mapping[TaskT, str]
     runs: int
 
     def check(self) -> None:
@@ -55,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser, directory: Path) -> None:
     arguments.add_guests(parser)
 
 
-def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namespace) -> Batch[KeptT] | None:
+def carry_out(tasks: Sequence[TaskT], form: Form[KeptT], options: argparse.Namespace) -> Batch[TaskT, KeptT] | None:
     """Make the runs that are not stored in the directory yet; None if they were only listed.
 
     Raises:
@@ -80,7 +79,7 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
         return None
     clock = execute.Clock(now, every, options.jobs)
     _make_directory(store.directory)
-    seconds = max(task.condition.seconds for task in tasks)
+    seconds = max(task.parameters.seconds for task in tasks)
     limit_s = arguments.wall_limit_s(options, seconds)
     if now.to_do:
         print(f"airbound-lab: {len(now.to_do)} of {len(every)} runs to make, about {clock.left()}", file=sys.stderr)
@@ -92,7 +91,7 @@ def carry_out(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namesp
     return Batch(now.found, failures, len(every))
 
 
-def stored(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namespace) -> Batch[KeptT]:
+def stored(tasks: Sequence[TaskT], form: Form[KeptT], options: argparse.Namespace) -> Batch[TaskT, KeptT]:
     """Read the runs that are stored in the directory, and make none.
 
     Raises:
@@ -109,16 +108,20 @@ def stored(tasks: Sequence[Task], form: Form[KeptT], options: argparse.Namespace
     return Batch(now.found, {}, len(every))
 
 
-def _report_refused(now: State[KeptT], consequence: str) -> None:
+def _report_refused(now: State[TaskT, KeptT], consequence: str) -> None:
     for sentence in now.refused:
         print(f"airbound-lab: {sentence}; {consequence}", file=sys.stderr)
 
 
-def _needed(tasks: Sequence[Task], options: argparse.Namespace, *, build: bool) -> tuple[Programs, Path]:
+def _needed(tasks: Sequence[TaskT], options: argparse.Namespace, *, build: bool) -> tuple[Programs, Path]:
     """Find our own programs and the kernel, which is built if there is none and `build`."""
-    host.check_tools(ovs=any(task.condition.parameters(task.variant, task.seed).ovs for task in tasks))
-    programs = host.programs(task.variant.mode for task in tasks)
-    [line] = {task.condition.kernel_line for task in tasks}
+    every = [task.parameters for task in tasks]
+    host.check_tools(
+        ovs=any(parameters.ovs for parameters in every),
+        applications=any(parameters.scenario.application_actions() for parameters in every),
+    )
+    programs = host.programs(mode for parameters in every for mode in parameters.modes)
+    [line] = {parameters.kernel_line for parameters in every}
     kernel = (host.kernel if build else host.built_kernel)(options.kernel, line)
     host.check_line(kernel, line)
     return programs, kernel
@@ -139,15 +142,15 @@ def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
     return hashes_of
 
 
-def _list(now: State[KeptT], every: list[Job], options: argparse.Namespace) -> None:
-    wanted = Counter(job.task.condition for job in every)
-    missing: dict[Any, list[Job]] = {condition: [] for condition in wanted}
+def _list(now: State[TaskT, KeptT], every: list[Job[TaskT]], options: argparse.Namespace) -> None:
+    wanted = Counter(job.task.row for job in every)
+    missing: dict[str, list[Job[TaskT]]] = {row: [] for row in wanted}
     for job in now.to_do:
-        missing[job.task.condition].append(job)
+        missing[job.task.row].append(job)
     lines = [["", "runs", "to make", "modes"]]
-    for condition, jobs in missing.items():
-        names = dict.fromkeys(job.task.variant.name for job in jobs)
-        lines.append([str(condition), str(wanted[condition]), str(len(jobs)), " ".join(names)])
+    for row, jobs in missing.items():
+        names = dict.fromkeys(job.task.column for job in jobs)
+        lines.append([row, str(wanted[row]), str(len(jobs)), " ".join(names)])
     print(tables.text(lines))
     clock = execute.Clock(now, every, options.jobs)
     print(f"{len(now.to_do)} of {len(every)} runs to make, about {clock.left()}")

@@ -295,6 +295,21 @@ class Task:
         """Return its name in messages."""
         return f"{self.condition}: {self.variant}, seed {self.seed}"
 
+    @property
+    def parameters(self) -> Parameters:
+        """Of this run alone."""
+        return self.condition.parameters(self.variant, self.seed)
+
+    @property
+    def row(self) -> str:
+        """Its condition, where runs are listed."""
+        return str(self.condition)
+
+    @property
+    def column(self) -> str:
+        """Its variant, where runs are listed."""
+        return self.variant.name
+
 
 @dataclass(frozen=True, slots=True)
 class Matrix:

@@ -7,12 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter
-
 from airbound_lab import output
 from airbound_lab.compare import batch
-from airbound_lab.compare.record import File, Form
-from airbound_lab.figures.results import Run
+from airbound_lab.compare.whole_runs import RUNS
 from airbound_lab.paper_study import design, statements, table
 from airbound_lab.paper_study.design import Design
 from airbound_lab.report import tables
@@ -20,9 +17,6 @@ from airbound_lab.settings import arguments
 
 if TYPE_CHECKING:
     import argparse
-
-RUNS: Form[Run] = Form(lambda run: run, TypeAdapter(File[Run]))
-"""Whole runs are kept, with their series."""
 
 EPILOG = """examples:
   airbound-lab study paper --quick
