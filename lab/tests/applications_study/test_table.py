@@ -127,7 +127,7 @@ def test_windows_alone_are_the_papers_if_they_settle_or_fall_after_each_photo() 
 
 
 def test_pictures_are_of_what_was_run(run: Run) -> None:
-    from airbound_lab.applications_study import plot  # noqa: PLC0415
+    from airbound_lab.applications_study import plot  # noqa: PLC0415  (matplotlib is slow to import)
 
     case = next(case for case in Design(parts=("video",), seeds=(7,), senders=("drop",)).cases())
     alone: list[tuple[Case, Run]] = [(each, run) for each in Design(parts=("alone",)).cases()]
