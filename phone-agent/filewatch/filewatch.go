@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package filewatch notices that a file may have changed, by inotify: a file that stays as it is wakes nothing. It may
-// be written in place or be replaced by rename, and need not exist.
+// Package filewatch notices that a file may have changed, by inotify: nothing is polled, and a file that stays as it is
+// is not read again. It may be written in place or be replaced by rename, and need not exist.
 package filewatch
 
 import (
@@ -16,8 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Follow calls changed once when changes are noticed from now on, and after each change in the file's folder, until the
-// context ends. The folder must exist; without it, or when it is gone, Follow returns an error.
+// Follow calls changed once when changes are noticed from now on, and when the file may have changed, until the context
+// ends. Its folder must exist; without it, or when it is gone, Follow returns an error. If the file is a symbolic link,
+// only the link is watched.
 func Follow(ctx context.Context, path string, changed func()) error {
 	// A file of Go's is not blocking: its Close ends a Read that waits.
 	descriptor, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
@@ -33,8 +34,7 @@ func Follow(ctx context.Context, path string, changed func()) error {
 	closed := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { closed <- watch.Close() })
 	changed()
-	// Room for several events with the longest names. Any may be of the file: of what is in them, only the end of the
-	// watch is read.
+	// Room for several events with the longest names.
 	buffer := make([]byte, 16*(unix.SizeofInotifyEvent+unix.NAME_MAX+1))
 	for {
 		count, err := watch.Read(buffer)
@@ -44,8 +44,11 @@ func Follow(ctx context.Context, path string, changed func()) error {
 			}
 			return <-closed
 		}
-		changed()
-		if isOver(buffer[:count]) {
+		isChanged, isOver := parse(buffer[:count], filepath.Base(path))
+		if isChanged {
+			changed()
+		}
+		if isOver {
 			if stop() {
 				err = watch.Close()
 			} else {

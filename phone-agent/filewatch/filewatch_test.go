@@ -73,12 +73,37 @@ func TestAllThatMayChangeAFileIsNoticed(t *testing.T) {
 	must(os.WriteFile(path, []byte("more than ten bytes"), 0o600))
 	until(t, read, "is longer than 10 bytes: too long")
 	must(os.Remove(path))
-	must(os.Mkdir(path, 0o700))
-	must(os.WriteFile(path+".other", nil, 0o600))
+	must(os.Mkdir(path+".folder", 0o700))
+	must(os.Rename(path+".folder", path))
 	until(t, read, "is not a file")
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// Android's list of packages is in a folder with many files of the system's.
+func TestOtherFilesOfTheFolderDoNotMatter(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	read, _ := follow(t.Context(), path)
+	until(t, read, "")
+	readOther, _ := follow(t.Context(), path+".other")
+	until(t, readOther, "")
+	for _, text := range []string{"1", "2", "3"} {
+		if err := os.WriteFile(path+".other", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		until(t, readOther, text)
+	}
+	if err := os.WriteFile(path+".new", []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; got != "one" {
+		t.Errorf("%q was read", got)
 	}
 }
 
