@@ -45,6 +45,9 @@ func New(table Table, packages Packages) Classes {
 	return made
 }
 
+// NamesPackages reports whether the table does, so that the list of packages matters.
+func (c Classes) NamesPackages() bool { return c.table.NamesPackages() }
+
 // Conflicts is how many shared user ids have packages of different classes. They are classified as if the table named
 // none of these packages.
 func (c Classes) Conflicts() uint64 { return uint64(len(c.conflicts)) }

@@ -72,7 +72,9 @@ func parsedFile[T any](
 	return parsed, refused, err
 }
 
-// followApplications has the agent classify connections, and again whenever one of the files may have changed.
+// followApplications has the agent classify connections, and again whenever one of the files may have changed. The list
+// of packages is followed once the table names one: a phone without Android has no folder of it, and a vendor's service
+// may not read it.
 func (c *connection) followApplications(options applicationOptions, phone *agent.Agent, logger *slog.Logger) {
 	if options.table == "" {
 		return
@@ -84,15 +86,17 @@ func (c *connection) followApplications(options applicationOptions, phone *agent
 		default: // One that waits is as good as several.
 		}
 	}
-	note()
-	for _, path := range []string{options.table, options.packagesList} {
+	follow := func(path string) {
 		c.links.Go(func() {
 			if err := filewatch.Follow(c.ctx, path, note); err != nil {
 				logger.Warn("changes of a file are not noticed", "file", path, "error", err)
 			}
 		})
 	}
+	note()
+	follow(options.table)
 	c.links.Go(func() {
+		followsList := false
 		for {
 			select {
 			case <-c.ctx.Done():
@@ -101,6 +105,10 @@ func (c *connection) followApplications(options applicationOptions, phone *agent
 			}
 			classes, account := options.classified()
 			c.post(func(nowUS int64) { phone.Classify(nowUS, classes, account) })
+			if classes.NamesPackages() && !followsList {
+				followsList = true
+				follow(options.packagesList)
+			}
 		}
 	})
 }

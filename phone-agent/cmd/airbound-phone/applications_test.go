@@ -81,3 +81,47 @@ func TestAnApplicationIsInstalledAndUpdatedAndTheTableChanges(t *testing.T) {
 	await("without the table", airboundv1.ApplicationClass_APPLICATION_CLASS_UNSPECIFIED)
 	status("there is no file " + table)
 }
+
+// A phone without Android has no folder of the list, and a vendor's service may not read it.
+func TestTheListOfPackagesIsFollowedIfThePackagesMatter(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	folder := t.TempDir()
+	table, list := filepath.Join(folder, "applications"), filepath.Join(folder, "none", "packages.list")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log, err := os.Create(filepath.Join(folder, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = log.Close() })
+	logged := func() string {
+		text, err := os.ReadFile(log.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	write("bulk port 5001\n")
+	p.startWith(log, "--plain-text", "--controller", "127.0.67.9:1", "--applications", table, "--packages-list", list)
+	for _, lines := range []string{"1 line", "2 lines"} {
+		eventually(t, lines, func() bool {
+			text, _ := p.status()
+			return strings.Contains(text, "by "+table+", "+lines)
+		})
+		write("bulk port 5001\nbulk uid 1\n")
+	}
+	const notNoticed = "changes of a file are not noticed"
+	if text := logged(); strings.Contains(text, notNoticed) {
+		t.Error(text)
+	}
+	write("live package com.example.camera\n")
+	eventually(t, notNoticed, func() bool {
+		text := logged()
+		return strings.Contains(text, notNoticed) && strings.Contains(text, list)
+	})
+}
