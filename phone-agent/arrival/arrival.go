@@ -18,6 +18,7 @@
 package arrival
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -134,13 +135,15 @@ func (f *failures) without(connections []Connection, send func(Connection) error
 			sent = append(sent, connection)
 		case errors.Is(err, ErrAddressGone):
 		default:
-			f.count++
-			if f.first == nil {
-				f.first = fmt.Errorf("send a message about the connection from %s: %w", connection.Local, err)
-			}
+			f.add(fmt.Errorf("send a message about the connection from %s: %w", connection.Local, err))
 		}
 	}
 	return sent
+}
+
+func (f *failures) add(err error) {
+	f.count++
+	f.first = cmp.Or(f.first, err)
 }
 
 func (f *failures) err() error {
