@@ -10,11 +10,8 @@ import (
 
 const applicationsPart = "applications"
 
-// Applications is what the table of classes is worth on this phone; nothing without a table.
+// Applications is what the table of classes is worth on this phone.
 func Applications(account status.Applications) []Finding {
-	if account.Table == "" {
-		return nil
-	}
 	var findings []Finding
 	for each := range strings.SplitSeq(account.Error, "\n") {
 		if each != "" {

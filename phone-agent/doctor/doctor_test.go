@@ -57,7 +57,6 @@ func write(t *testing.T, directory string, pairs ...string) {
 
 func TestApplications(t *testing.T) {
 	t.Parallel()
-	expect(t, "no table", doctor.Applications(status.Applications{}))
 	expect(t, "as it should be", doctor.Applications(status.Applications{Table: "/t", Entries: 3}),
 		"ok /t has classes, 3 lines")
 	expect(t, "all that may be wrong", doctor.Applications(status.Applications{
