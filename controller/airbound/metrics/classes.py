@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of a terminal's connections is of applications of each class. Only classes that it has reported have series."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -61,13 +61,17 @@ COLUMNS = (
 
 
 def parts(mac: Mac, destination: terminal_pb2.Destination) -> list[Part]:
-    """Of a destination that has some. Values that nobody has checked count as 0 if they are absurd."""
-    key, found = (mac, destination.address), list[Part]()
+    """Of a destination that has some: one for each name, since several classes may be `OTHER`. Values that nobody has
+    checked count as 0 if they are absurd.
+    """
+    key, found = (mac, destination.address), dict[str, Part]()
     for part in destination.classes:
         values = (part.connections_sending, part.queued_bytes, part.delivered_bytes)
         sending, queued, delivered = (value if value <= COUNTER_MAX else 0 for value in values)
-        found.append((NAMES.get(part.application_class, OTHER), key, sending, queued, delivered))
-    return found
+        name = NAMES.get(part.application_class, OTHER)
+        before = found.get(name, (name, key, 0, 0, 0))
+        found[name] = (name, key, before[2] + sending, before[3] + queued, before[4] + delivered)
+    return [*found.values()]
 
 
 class ClassSeries:
@@ -78,7 +82,7 @@ class ClassSeries:
     def __init__(self) -> None:
         self._totals: dict[str, Totals] = {}
 
-    def update(self, label: str, reported: Iterable[Part]) -> list[tuple[str, Shown]]:
+    def update(self, label: str, reported: Sequence[Part]) -> list[tuple[str, Shown]]:
         """Take in the parts as they are now; the labels and the values of each class."""
         for name, *_ in reported:
             # Prometheus sees nothing of a counter's growth before its first sample: what was delivered until the class

@@ -481,8 +481,10 @@ def test_classes_of_applications_have_series_once_a_terminal_reports_them() -> N
     assert shown(class_part(live, 1500), class_part(bulk, 90)) == {"live": (2, 7, 500), "bulk": (2, 7, 0)}
     assert shown(class_part(bulk, 100)) == {"live": (0, 0, 500), "bulk": (2, 7, 10)}
     assert shown(class_part(live, 1600), class_part(live, 2**64 - 1)) == {"live": (4, 14, 600), "bulk": (0, 0, 10)}
-    later = terminal_pb2.ApplicationClass.ValueType(77)
+    later, latest = terminal_pb2.ApplicationClass.ValueType(77), terminal_pb2.ApplicationClass.ValueType(78)
     assert shown(class_part(later, 1))["other"] == (2, 7, 0)
+    assert shown(class_part(later, 1), class_part(latest, 90))["other"] == (4, 14, 90)
+    assert shown(class_part(later, 2), class_part(latest, 90))["other"] == (4, 14, 91)
 
 
 def test_absurd_counters_of_a_peer_count_as_0() -> None:
