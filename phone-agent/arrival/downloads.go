@@ -30,7 +30,7 @@ type Servers interface {
 	// Receiving lists the connections that have received data and can receive more.
 	Receiving() ([]Download, error)
 	// Acknowledge acknowledges once more what has come. Lost acknowledgments make a server repeat what the phone has,
-	// and it heeds no message about anything else. The error is ErrAddressGone as that of Kernel.Revert.
+	// and it ignores messages about anything else. The error is ErrAddressGone as that of Kernel.Revert.
 	Acknowledge(download Download) error
 	// Unreachable sends the server the message of RFC 6069 about the segment at Next.
 	Unreachable(download Download) error
