@@ -3,7 +3,6 @@
 package survey
 
 import (
-	"bufio"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -236,8 +235,7 @@ var Columns = []string{
 // server's, and the time between the two; of an event both times, the second by the clocks' difference. What is not
 // known is empty, as the server's time of a packet that was lost.
 func (l *Log) WriteCSV(to io.Writer) error {
-	buffered := bufio.NewWriter(to)
-	writer := csv.NewWriter(buffered)
+	writer := csv.NewWriter(to)
 	if err := writer.Write(Columns); err != nil {
 		return err
 	}
@@ -269,13 +267,7 @@ func (l *Log) WriteCSV(to io.Writer) error {
 		}
 	}
 	writer.Flush()
-	if err := writer.Error(); err != nil {
-		return err
-	}
-	if err := buffered.Flush(); err != nil {
-		return err
-	}
-	return nil
+	return writer.Error()
 }
 
 func number(value int64) string {
