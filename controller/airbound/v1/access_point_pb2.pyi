@@ -84,7 +84,7 @@ class AccessPointServiceConnectResponse(_message.Message):
     def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
-    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id", "recent_us")
+    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id", "recent_us", "station_flows")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     INTERFACE_FIELD_NUMBER: _ClassVar[int]
@@ -103,6 +103,7 @@ class AccessPointReport(_message.Message):
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
     RECENT_US_FIELD_NUMBER: _ClassVar[int]
+    STATION_FLOWS_FIELD_NUMBER: _ClassVar[int]
     bssid: bytes
     ssid: bytes
     interface: str
@@ -121,7 +122,24 @@ class AccessPointReport(_message.Message):
     windows: WindowState
     datapath_id: int
     recent_us: int
-    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., windows: _Optional[_Union[WindowState, _Mapping]] = ..., datapath_id: _Optional[int] = ..., recent_us: _Optional[int] = ...) -> None: ...
+    station_flows: StationFlowState
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., windows: _Optional[_Union[WindowState, _Mapping]] = ..., datapath_id: _Optional[int] = ..., recent_us: _Optional[int] = ..., station_flows: _Optional[_Union[StationFlowState, _Mapping]] = ...) -> None: ...
+
+class StationFlowState(_message.Message):
+    __slots__ = ("can_set", "refusal", "generation", "refused_total", "flows_max", "marked_packets_total")
+    CAN_SET_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    FLOWS_MAX_FIELD_NUMBER: _ClassVar[int]
+    MARKED_PACKETS_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    can_set: bool
+    refusal: str
+    generation: int
+    refused_total: int
+    flows_max: int
+    marked_packets_total: int
+    def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., refused_total: _Optional[int] = ..., flows_max: _Optional[int] = ..., marked_packets_total: _Optional[int] = ...) -> None: ...
 
 class Link(_message.Message):
     __slots__ = ("link_id", "bssid", "channel", "survey")
@@ -162,7 +180,7 @@ class ChannelSurvey(_message.Message):
     def __init__(self, active_us: _Optional[int] = ..., busy_us: _Optional[int] = ..., rx_us: _Optional[int] = ..., tx_us: _Optional[int] = ...) -> None: ...
 
 class Station(_message.Message):
-    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links", "destinations", "recent_rx_bytes", "recent_rx_packets", "silent", "rx_rate_format", "tx_rate_format")
+    __slots__ = ("mac", "signal_dbm", "rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "connected_time_ms", "aggregates", "ip_addresses", "vlan_interface", "four_address", "multi_link", "links", "destinations", "recent_rx_bytes", "recent_rx_packets", "silent", "rx_rate_format", "tx_rate_format", "counts_categories", "rx_video_packets", "rx_voice_packets")
     MAC_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_DBM_FIELD_NUMBER: _ClassVar[int]
     RX_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -189,6 +207,9 @@ class Station(_message.Message):
     SILENT_FIELD_NUMBER: _ClassVar[int]
     RX_RATE_FORMAT_FIELD_NUMBER: _ClassVar[int]
     TX_RATE_FORMAT_FIELD_NUMBER: _ClassVar[int]
+    COUNTS_CATEGORIES_FIELD_NUMBER: _ClassVar[int]
+    RX_VIDEO_PACKETS_FIELD_NUMBER: _ClassVar[int]
+    RX_VOICE_PACKETS_FIELD_NUMBER: _ClassVar[int]
     mac: bytes
     signal_dbm: int
     rx_bytes: int
@@ -215,7 +236,10 @@ class Station(_message.Message):
     silent: bool
     rx_rate_format: RateFormat
     tx_rate_format: RateFormat
-    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestination, _Mapping]]] = ..., recent_rx_bytes: _Optional[int] = ..., recent_rx_packets: _Optional[int] = ..., silent: bool = ..., rx_rate_format: _Optional[_Union[RateFormat, str]] = ..., tx_rate_format: _Optional[_Union[RateFormat, str]] = ...) -> None: ...
+    counts_categories: bool
+    rx_video_packets: int
+    rx_voice_packets: int
+    def __init__(self, mac: _Optional[bytes] = ..., signal_dbm: _Optional[int] = ..., rx_bytes: _Optional[int] = ..., tx_bytes: _Optional[int] = ..., rx_packets: _Optional[int] = ..., tx_packets: _Optional[int] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[AirtimeSource, str]] = ..., connected_time_ms: _Optional[int] = ..., aggregates: bool = ..., ip_addresses: _Optional[_Iterable[bytes]] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestination, _Mapping]]] = ..., recent_rx_bytes: _Optional[int] = ..., recent_rx_packets: _Optional[int] = ..., silent: bool = ..., rx_rate_format: _Optional[_Union[RateFormat, str]] = ..., tx_rate_format: _Optional[_Union[RateFormat, str]] = ..., counts_categories: bool = ..., rx_video_packets: _Optional[int] = ..., rx_voice_packets: _Optional[int] = ...) -> None: ...
 
 class StationDestination(_message.Message):
     __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "mss_bytes", "sent_bytes", "received_bytes", "connections_unscaled")
@@ -262,21 +286,23 @@ class WindowState(_message.Message):
     def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., refused_total: _Optional[int] = ..., connections: _Optional[int] = ..., connections_max: _Optional[int] = ..., connections_evicted_total: _Optional[int] = ..., limited_segments_total: _Optional[int] = ..., limits_max: _Optional[int] = ...) -> None: ...
 
 class Edca(_message.Message):
-    __slots__ = ("category", "aifsn", "cw_min", "cw_max", "txop_limit")
+    __slots__ = ("category", "aifsn", "cw_min", "cw_max", "txop_limit", "admission")
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     AIFSN_FIELD_NUMBER: _ClassVar[int]
     CW_MIN_FIELD_NUMBER: _ClassVar[int]
     CW_MAX_FIELD_NUMBER: _ClassVar[int]
     TXOP_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
     category: AccessCategory
     aifsn: int
     cw_min: int
     cw_max: int
     txop_limit: int
-    def __init__(self, category: _Optional[_Union[AccessCategory, str]] = ..., aifsn: _Optional[int] = ..., cw_min: _Optional[int] = ..., cw_max: _Optional[int] = ..., txop_limit: _Optional[int] = ...) -> None: ...
+    admission: bool
+    def __init__(self, category: _Optional[_Union[AccessCategory, str]] = ..., aifsn: _Optional[int] = ..., cw_min: _Optional[int] = ..., cw_max: _Optional[int] = ..., txop_limit: _Optional[int] = ..., admission: bool = ...) -> None: ...
 
 class EdcaState(_message.Message):
-    __slots__ = ("can_set", "refusal", "generation", "own", "stations", "wmm", "refused_total", "can_set_stations", "stations_refusal")
+    __slots__ = ("can_set", "refusal", "generation", "own", "stations", "wmm", "refused_total", "can_set_stations", "stations_refusal", "takes_priorities")
     CAN_SET_FIELD_NUMBER: _ClassVar[int]
     REFUSAL_FIELD_NUMBER: _ClassVar[int]
     GENERATION_FIELD_NUMBER: _ClassVar[int]
@@ -286,6 +312,7 @@ class EdcaState(_message.Message):
     REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
     CAN_SET_STATIONS_FIELD_NUMBER: _ClassVar[int]
     STATIONS_REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    TAKES_PRIORITIES_FIELD_NUMBER: _ClassVar[int]
     can_set: bool
     refusal: str
     generation: int
@@ -295,15 +322,40 @@ class EdcaState(_message.Message):
     refused_total: int
     can_set_stations: bool
     stations_refusal: str
-    def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., own: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., stations: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., wmm: bool = ..., refused_total: _Optional[int] = ..., can_set_stations: bool = ..., stations_refusal: _Optional[str] = ...) -> None: ...
+    takes_priorities: bool
+    def __init__(self, can_set: bool = ..., refusal: _Optional[str] = ..., generation: _Optional[int] = ..., own: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., stations: _Optional[_Iterable[_Union[Edca, _Mapping]]] = ..., wmm: bool = ..., refused_total: _Optional[int] = ..., can_set_stations: bool = ..., stations_refusal: _Optional[str] = ..., takes_priorities: bool = ...) -> None: ...
 
 class AccessPointCommand(_message.Message):
-    __slots__ = ("set_edca", "set_windows")
+    __slots__ = ("set_edca", "set_windows", "set_station_flows")
     SET_EDCA_FIELD_NUMBER: _ClassVar[int]
     SET_WINDOWS_FIELD_NUMBER: _ClassVar[int]
+    SET_STATION_FLOWS_FIELD_NUMBER: _ClassVar[int]
     set_edca: SetEdca
     set_windows: SetWindows
-    def __init__(self, set_edca: _Optional[_Union[SetEdca, _Mapping]] = ..., set_windows: _Optional[_Union[SetWindows, _Mapping]] = ...) -> None: ...
+    set_station_flows: SetStationFlows
+    def __init__(self, set_edca: _Optional[_Union[SetEdca, _Mapping]] = ..., set_windows: _Optional[_Union[SetWindows, _Mapping]] = ..., set_station_flows: _Optional[_Union[SetStationFlows, _Mapping]] = ...) -> None: ...
+
+class SetStationFlows(_message.Message):
+    __slots__ = ("generation", "flows", "lease_ms", "reason")
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    FLOWS_FIELD_NUMBER: _ClassVar[int]
+    LEASE_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    generation: int
+    flows: _containers.RepeatedCompositeFieldContainer[StationFlow]
+    lease_ms: int
+    reason: _reason_pb2.Reason
+    def __init__(self, generation: _Optional[int] = ..., flows: _Optional[_Iterable[_Union[StationFlow, _Mapping]]] = ..., lease_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...
+
+class StationFlow(_message.Message):
+    __slots__ = ("mac", "address", "category")
+    MAC_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    mac: bytes
+    address: bytes
+    category: AccessCategory
+    def __init__(self, mac: _Optional[bytes] = ..., address: _Optional[bytes] = ..., category: _Optional[_Union[AccessCategory, str]] = ...) -> None: ...
 
 class SetWindows(_message.Message):
     __slots__ = ("generation", "limits", "lease_ms", "reason")

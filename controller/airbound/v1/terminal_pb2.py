@@ -22,10 +22,11 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from airbound.v1 import access_point_pb2 as airbound_dot_v1_dot_access__point__pb2
 from airbound.v1 import reason_pb2 as airbound_dot_v1_dot_reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61irbound/v1/terminal.proto\x12\x0b\x61irbound.v1\x1a\x18\x61irbound/v1/reason.proto\"L\n\x1dTerminalServiceConnectRequest\x12+\n\x06report\x18\x01 \x01(\x0b\x32\x1b.airbound.v1.TerminalReport\"O\n\x1eTerminalServiceConnectResponse\x12-\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1c.airbound.v1.TerminalCommand\"\xb1\x02\n\x0eTerminalReport\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x03 \x01(\x04\x12!\n\x05\x61gent\x18\x04 \x01(\x0b\x32\x12.airbound.v1.Agent\x12.\n\x0c\x64\x65stinations\x18\x05 \x03(\x0b\x32\x18.airbound.v1.Destination\x12\x19\n\x11\x62ounds_generation\x18\x06 \x01(\x04\x12\x33\n\x07trigger\x18\x07 \x01(\x0e\x32\".airbound.v1.TerminalReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\x08 \x01(\x04\x12\'\n\x08\x61rrivals\x18\t \x01(\x0b\x32\x15.airbound.v1.Arrivals\"\xa2\x03\n\x08\x41rrivals\x12\x16\n\x0e\x61rrivals_total\x18\x01 \x01(\x04\x12\x1c\n\x14merged_reports_total\x18\x02 \x01(\x04\x12!\n\x19waiting_connections_total\x18\x03 \x01(\x04\x12\x1d\n\x15retransmissions_total\x18\x04 \x01(\x04\x12/\n\x0blast_source\x18\x05 \x01(\x0e\x32\x1a.airbound.v1.ArrivalSource\x12\x13\n\x0blast_age_ms\x18\x06 \x01(\x04\x12-\n\x08\x62\x61\x63k_end\x18\x07 \x01(\x0e\x32\x1b.airbound.v1.Retransmission\x12\x16\n\x0e\x61nswered_total\x18\x08 \x01(\x04\x12\x18\n\x10silence_ms_total\x18\t \x01(\x04\x12\x17\n\x0flast_silence_ms\x18\n \x01(\x04\x12\x1e\n\x16silent_downloads_total\x18\x0b \x01(\x04\x12\x1f\n\x17resumed_downloads_total\x18\x0c \x01(\x04\x12\x1d\n\x15server_messages_total\x18\r \x01(\x04\"X\n\x05\x41gent\x12\x0f\n\x07version\x18\x01 \x01(\t\x12&\n\x08\x62\x61\x63k_end\x18\x02 \x01(\x0b\x32\x14.airbound.v1.BackEnd\x12\x16\n\x0etakes_arrivals\x18\x03 \x01(\x08\"\x8c\x01\n\x07\x42\x61\x63kEnd\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x61n_set_max\x18\x02 \x01(\x08\x12\x13\n\x0b\x63\x61n_set_min\x18\x03 \x01(\x08\x12\x1e\n\x16\x63\x61n_select_destination\x18\x04 \x01(\x08\x12\x16\n\x0e\x63\x61n_select_uid\x18\x05 \x01(\x08\x12\x11\n\trules_max\x18\x06 \x01(\r\"\xc2\x02\n\x0b\x44\x65stination\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x11\n\tcwnd_segs\x18\x06 \x01(\r\x12\x15\n\rssthresh_segs\x18\x07 \x01(\r\x12\x11\n\tmss_bytes\x18\x08 \x01(\r\x12\x17\n\x0f\x64\x65livered_bytes\x18\t \x01(\x04\x12\x14\n\x0cqueued_bytes\x18\n \x01(\x04\x12(\n\x06\x65vents\x18\x0b \x01(\x0b\x32\x18.airbound.v1.EventCounts\x12\x0c\n\x04uids\x18\x0c \x03(\r\x12\'\n\x07\x63lasses\x18\r \x03(\x0b\x32\x16.airbound.v1.ClassPart\"\xb4\x01\n\tClassPart\x12\x38\n\x11\x61pplication_class\x18\x01 \x01(\x0e\x32\x1d.airbound.v1.ApplicationClass\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x17\n\x0f\x64\x65livered_bytes\x18\x04 \x01(\x04\x12\x14\n\x0cqueued_bytes\x18\x05 \x01(\x04\x12\x0c\n\x04uids\x18\x06 \x03(\r\"\x84\x01\n\x0b\x45ventCounts\x12\x18\n\x10local_congestion\x18\x01 \x01(\x04\x12\x15\n\rduplicate_ack\x18\x02 \x01(\x04\x12\x0c\n\x04sack\x18\x03 \x01(\x04\x12\x17\n\x0f\x66\x61st_retransmit\x18\x04 \x01(\x04\x12\x0f\n\x07timeout\x18\x05 \x01(\x04\x12\x0c\n\x04undo\x18\x06 \x01(\x04\"\xd7\x01\n\x0fTerminalCommand\x12,\n\nset_bounds\x18\x01 \x01(\x0b\x32\x16.airbound.v1.SetBoundsH\x00\x12.\n\x0brenew_lease\x18\x02 \x01(\x0b\x32\x17.airbound.v1.RenewLeaseH\x00\x12\x32\n\rset_reporting\x18\x03 \x01(\x0b\x32\x19.airbound.v1.SetReportingH\x00\x12\'\n\x07\x61rrived\x18\x04 \x01(\x0b\x32\x14.airbound.v1.ArrivedH\x00\x42\t\n\x07\x63ommand\"\x18\n\x07\x41rrived\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\"\xa8\x01\n\tSetBounds\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\"\n\x06\x62ounds\x18\x02 \x03(\x0b\x32\x12.airbound.v1.Bound\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x14\n\x0c\x63\x61pacity_bps\x18\x06 \x01(\x04\"2\n\nRenewLease\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\x10\n\x08lease_ms\x18\x02 \x01(\r\"\\\n\x0cSetReporting\x12\x13\n\x0binterval_ms\x18\x01 \x01(\r\x12\x14\n\x0cheartbeat_ms\x18\x02 \x01(\r\x12!\n\x19rtt_ratio_change_permille\x18\x03 \x01(\r\"\x81\x01\n\x05\x42ound\x12\r\n\x03\x61ll\x18\x01 \x01(\x08H\x00\x12*\n\x0b\x64\x65stination\x18\x02 \x01(\x0b\x32\x13.airbound.v1.PrefixH\x00\x12\r\n\x03uid\x18\x03 \x01(\rH\x00\x12\x10\n\x08min_segs\x18\x04 \x01(\r\x12\x10\n\x08max_segs\x18\x05 \x01(\rB\n\n\x08selector\".\n\x06Prefix\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x13\n\x0blength_bits\x18\x02 \x01(\r*\x85\x01\n\x0eRetransmission\x12\x1e\n\x1aRETRANSMISSION_UNSPECIFIED\x10\x00\x12\x19\n\x15RETRANSMISSION_TIMERS\x10\x01\x12\x1b\n\x17RETRANSMISSION_REQUESTS\x10\x02\x12\x1b\n\x17RETRANSMISSION_MESSAGES\x10\x03*\xf5\x01\n\rArrivalSource\x12\x1e\n\x1a\x41RRIVAL_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41RRIVAL_SOURCE_NL80211\x10\x01\x12\x1c\n\x18\x41RRIVAL_SOURCE_RTNETLINK\x10\x02\x12\x19\n\x15\x41RRIVAL_SOURCE_STREAM\x10\x03\x12\x17\n\x13\x41RRIVAL_SOURCE_FILE\x10\x04\x12\x1a\n\x16\x41RRIVAL_SOURCE_PROGRAM\x10\x05\x12\x1b\n\x17\x41RRIVAL_SOURCE_LOOPBACK\x10\x06\x12\x1d\n\x19\x41RRIVAL_SOURCE_CONTROLLER\x10\x07*\x9b\x02\n\x15TerminalReportTrigger\x12\'\n#TERMINAL_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12$\n TERMINAL_REPORT_TRIGGER_INTERVAL\x10\x01\x12+\n\'TERMINAL_REPORT_TRIGGER_STARTED_SENDING\x10\x02\x12+\n\'TERMINAL_REPORT_TRIGGER_STOPPED_SENDING\x10\x03\x12-\n)TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED\x10\x04\x12*\n&TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED\x10\x05*\xac\x01\n\x10\x41pplicationClass\x12!\n\x1d\x41PPLICATION_CLASS_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41PPLICATION_CLASS_LIVE\x10\x01\x12\x1b\n\x17\x41PPLICATION_CLASS_BURST\x10\x02\x12\x1a\n\x16\x41PPLICATION_CLASS_BULK\x10\x03\x12 \n\x1c\x41PPLICATION_CLASS_BACKGROUND\x10\x04\x32y\n\x0fTerminalService\x12\x66\n\x07\x43onnect\x12*.airbound.v1.TerminalServiceConnectRequest\x1a+.airbound.v1.TerminalServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61irbound/v1/terminal.proto\x12\x0b\x61irbound.v1\x1a\x1e\x61irbound/v1/access_point.proto\x1a\x18\x61irbound/v1/reason.proto\"L\n\x1dTerminalServiceConnectRequest\x12+\n\x06report\x18\x01 \x01(\x0b\x32\x1b.airbound.v1.TerminalReport\"O\n\x1eTerminalServiceConnectResponse\x12-\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x1c.airbound.v1.TerminalCommand\"\xd8\x02\n\x0eTerminalReport\x12\x0b\n\x03mac\x18\x01 \x01(\x0c\x12\x10\n\x08sequence\x18\x02 \x01(\x04\x12\x14\n\x0cmonotonic_us\x18\x03 \x01(\x04\x12!\n\x05\x61gent\x18\x04 \x01(\x0b\x32\x12.airbound.v1.Agent\x12.\n\x0c\x64\x65stinations\x18\x05 \x03(\x0b\x32\x18.airbound.v1.Destination\x12\x19\n\x11\x62ounds_generation\x18\x06 \x01(\x04\x12\x33\n\x07trigger\x18\x07 \x01(\x0e\x32\".airbound.v1.TerminalReportTrigger\x12\x1e\n\x16malformed_inputs_total\x18\x08 \x01(\x04\x12\'\n\x08\x61rrivals\x18\t \x01(\x0b\x32\x15.airbound.v1.Arrivals\x12%\n\x05\x66lows\x18\n \x01(\x0b\x32\x16.airbound.v1.FlowState\"\xb9\x01\n\tFlowState\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\x15\n\rrefused_total\x18\x02 \x01(\x04\x12\x16\n\x0e\x66\x61ilures_total\x18\x03 \x01(\x04\x12\x0f\n\x07\x66\x61ilure\x18\x04 \x01(\t\x12\x1c\n\x14marked_packets_total\x18\x05 \x01(\x04\x12\x1b\n\x13paced_packets_total\x18\x06 \x01(\x04\x12\x1d\n\x15\x64ropped_packets_total\x18\x07 \x01(\x04\"\xa2\x03\n\x08\x41rrivals\x12\x16\n\x0e\x61rrivals_total\x18\x01 \x01(\x04\x12\x1c\n\x14merged_reports_total\x18\x02 \x01(\x04\x12!\n\x19waiting_connections_total\x18\x03 \x01(\x04\x12\x1d\n\x15retransmissions_total\x18\x04 \x01(\x04\x12/\n\x0blast_source\x18\x05 \x01(\x0e\x32\x1a.airbound.v1.ArrivalSource\x12\x13\n\x0blast_age_ms\x18\x06 \x01(\x04\x12-\n\x08\x62\x61\x63k_end\x18\x07 \x01(\x0e\x32\x1b.airbound.v1.Retransmission\x12\x16\n\x0e\x61nswered_total\x18\x08 \x01(\x04\x12\x18\n\x10silence_ms_total\x18\t \x01(\x04\x12\x17\n\x0flast_silence_ms\x18\n \x01(\x04\x12\x1e\n\x16silent_downloads_total\x18\x0b \x01(\x04\x12\x1f\n\x17resumed_downloads_total\x18\x0c \x01(\x04\x12\x1d\n\x15server_messages_total\x18\r \x01(\x04\"\xb9\x01\n\x05\x41gent\x12\x0f\n\x07version\x18\x01 \x01(\t\x12&\n\x08\x62\x61\x63k_end\x18\x02 \x01(\x0b\x32\x14.airbound.v1.BackEnd\x12\x16\n\x0etakes_arrivals\x18\x03 \x01(\x08\x12\x10\n\x08\x63\x61n_mark\x18\x04 \x01(\x08\x12\x11\n\tcan_admit\x18\x05 \x01(\x08\x12\x10\n\x08\x63\x61n_pace\x18\x06 \x01(\x08\x12\x15\n\rflows_refusal\x18\x07 \x01(\t\x12\x11\n\tflows_max\x18\x08 \x01(\r\"\xb0\x01\n\x07\x42\x61\x63kEnd\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x13\n\x0b\x63\x61n_set_max\x18\x02 \x01(\x08\x12\x13\n\x0b\x63\x61n_set_min\x18\x03 \x01(\x08\x12\x1e\n\x16\x63\x61n_select_destination\x18\x04 \x01(\x08\x12\x16\n\x0e\x63\x61n_select_uid\x18\x05 \x01(\x08\x12\x11\n\trules_max\x18\x06 \x01(\r\x12\"\n\x1a\x63\x61n_select_uid_destination\x18\x07 \x01(\x08\"\xc2\x02\n\x0b\x44\x65stination\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x0f\n\x07srtt_us\x18\x04 \x01(\r\x12\x12\n\nmin_rtt_us\x18\x05 \x01(\r\x12\x11\n\tcwnd_segs\x18\x06 \x01(\r\x12\x15\n\rssthresh_segs\x18\x07 \x01(\r\x12\x11\n\tmss_bytes\x18\x08 \x01(\r\x12\x17\n\x0f\x64\x65livered_bytes\x18\t \x01(\x04\x12\x14\n\x0cqueued_bytes\x18\n \x01(\x04\x12(\n\x06\x65vents\x18\x0b \x01(\x0b\x32\x18.airbound.v1.EventCounts\x12\x0c\n\x04uids\x18\x0c \x03(\r\x12\'\n\x07\x63lasses\x18\r \x03(\x0b\x32\x16.airbound.v1.ClassPart\"\xb4\x01\n\tClassPart\x12\x38\n\x11\x61pplication_class\x18\x01 \x01(\x0e\x32\x1d.airbound.v1.ApplicationClass\x12\x13\n\x0b\x63onnections\x18\x02 \x01(\r\x12\x1b\n\x13\x63onnections_sending\x18\x03 \x01(\r\x12\x17\n\x0f\x64\x65livered_bytes\x18\x04 \x01(\x04\x12\x14\n\x0cqueued_bytes\x18\x05 \x01(\x04\x12\x0c\n\x04uids\x18\x06 \x03(\r\"\x84\x01\n\x0b\x45ventCounts\x12\x18\n\x10local_congestion\x18\x01 \x01(\x04\x12\x15\n\rduplicate_ack\x18\x02 \x01(\x04\x12\x0c\n\x04sack\x18\x03 \x01(\x04\x12\x17\n\x0f\x66\x61st_retransmit\x18\x04 \x01(\x04\x12\x0f\n\x07timeout\x18\x05 \x01(\x04\x12\x0c\n\x04undo\x18\x06 \x01(\x04\"\x83\x02\n\x0fTerminalCommand\x12,\n\nset_bounds\x18\x01 \x01(\x0b\x32\x16.airbound.v1.SetBoundsH\x00\x12.\n\x0brenew_lease\x18\x02 \x01(\x0b\x32\x17.airbound.v1.RenewLeaseH\x00\x12\x32\n\rset_reporting\x18\x03 \x01(\x0b\x32\x19.airbound.v1.SetReportingH\x00\x12\'\n\x07\x61rrived\x18\x04 \x01(\x0b\x32\x14.airbound.v1.ArrivedH\x00\x12*\n\tset_flows\x18\x05 \x01(\x0b\x32\x15.airbound.v1.SetFlowsH\x00\x42\t\n\x07\x63ommand\"w\n\x08SetFlows\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12 \n\x05\x66lows\x18\x02 \x03(\x0b\x32\x11.airbound.v1.Flow\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason\"\x8c\x01\n\x04\x46low\x12\x10\n\x03uid\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x0f\n\x07\x61\x64\x64ress\x18\x02 \x01(\x0c\x12-\n\x08\x63\x61tegory\x18\x03 \x01(\x0e\x32\x1b.airbound.v1.AccessCategory\x12\x19\n\x11\x61\x64mitted_us_per_s\x18\x04 \x01(\r\x12\x0f\n\x07udp_bps\x18\x05 \x01(\x04\x42\x06\n\x04_uid\"\x18\n\x07\x41rrived\x12\r\n\x05\x62ssid\x18\x01 \x01(\x0c\"\xa8\x01\n\tSetBounds\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\"\n\x06\x62ounds\x18\x02 \x03(\x0b\x32\x12.airbound.v1.Bound\x12\x10\n\x08lease_ms\x18\x03 \x01(\r\x12#\n\x06reason\x18\x04 \x01(\x0b\x32\x13.airbound.v1.Reason\x12\x16\n\x0e\x61\x63tive_senders\x18\x05 \x01(\r\x12\x14\n\x0c\x63\x61pacity_bps\x18\x06 \x01(\x04\"2\n\nRenewLease\x12\x12\n\ngeneration\x18\x01 \x01(\x04\x12\x10\n\x08lease_ms\x18\x02 \x01(\r\"\\\n\x0cSetReporting\x12\x13\n\x0binterval_ms\x18\x01 \x01(\r\x12\x14\n\x0cheartbeat_ms\x18\x02 \x01(\r\x12!\n\x19rtt_ratio_change_permille\x18\x03 \x01(\r\"\xb9\x01\n\x05\x42ound\x12\r\n\x03\x61ll\x18\x01 \x01(\x08H\x00\x12*\n\x0b\x64\x65stination\x18\x02 \x01(\x0b\x32\x13.airbound.v1.PrefixH\x00\x12\r\n\x03uid\x18\x03 \x01(\rH\x00\x12\x36\n\x0fuid_destination\x18\x06 \x01(\x0b\x32\x1b.airbound.v1.UidDestinationH\x00\x12\x10\n\x08min_segs\x18\x04 \x01(\r\x12\x10\n\x08max_segs\x18\x05 \x01(\rB\n\n\x08selector\".\n\x06Prefix\x12\x0f\n\x07\x61\x64\x64ress\x18\x01 \x01(\x0c\x12\x13\n\x0blength_bits\x18\x02 \x01(\r\"G\n\x0eUidDestination\x12\x0b\n\x03uid\x18\x01 \x01(\r\x12(\n\x0b\x64\x65stination\x18\x02 \x01(\x0b\x32\x13.airbound.v1.Prefix*\x85\x01\n\x0eRetransmission\x12\x1e\n\x1aRETRANSMISSION_UNSPECIFIED\x10\x00\x12\x19\n\x15RETRANSMISSION_TIMERS\x10\x01\x12\x1b\n\x17RETRANSMISSION_REQUESTS\x10\x02\x12\x1b\n\x17RETRANSMISSION_MESSAGES\x10\x03*\xf5\x01\n\rArrivalSource\x12\x1e\n\x1a\x41RRIVAL_SOURCE_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41RRIVAL_SOURCE_NL80211\x10\x01\x12\x1c\n\x18\x41RRIVAL_SOURCE_RTNETLINK\x10\x02\x12\x19\n\x15\x41RRIVAL_SOURCE_STREAM\x10\x03\x12\x17\n\x13\x41RRIVAL_SOURCE_FILE\x10\x04\x12\x1a\n\x16\x41RRIVAL_SOURCE_PROGRAM\x10\x05\x12\x1b\n\x17\x41RRIVAL_SOURCE_LOOPBACK\x10\x06\x12\x1d\n\x19\x41RRIVAL_SOURCE_CONTROLLER\x10\x07*\x9b\x02\n\x15TerminalReportTrigger\x12\'\n#TERMINAL_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12$\n TERMINAL_REPORT_TRIGGER_INTERVAL\x10\x01\x12+\n\'TERMINAL_REPORT_TRIGGER_STARTED_SENDING\x10\x02\x12+\n\'TERMINAL_REPORT_TRIGGER_STOPPED_SENDING\x10\x03\x12-\n)TERMINAL_REPORT_TRIGGER_RTT_RATIO_CHANGED\x10\x04\x12*\n&TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED\x10\x05*\xac\x01\n\x10\x41pplicationClass\x12!\n\x1d\x41PPLICATION_CLASS_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x41PPLICATION_CLASS_LIVE\x10\x01\x12\x1b\n\x17\x41PPLICATION_CLASS_BURST\x10\x02\x12\x1a\n\x16\x41PPLICATION_CLASS_BULK\x10\x03\x12 \n\x1c\x41PPLICATION_CLASS_BACKGROUND\x10\x04\x32y\n\x0fTerminalService\x12\x66\n\x07\x43onnect\x12*.airbound.v1.TerminalServiceConnectRequest\x1a+.airbound.v1.TerminalServiceConnectResponse(\x01\x30\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,46 +34,54 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.terminal_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
-  _globals['_RETRANSMISSION']._serialized_start=2575
-  _globals['_RETRANSMISSION']._serialized_end=2708
-  _globals['_ARRIVALSOURCE']._serialized_start=2711
-  _globals['_ARRIVALSOURCE']._serialized_end=2956
-  _globals['_TERMINALREPORTTRIGGER']._serialized_start=2959
-  _globals['_TERMINALREPORTTRIGGER']._serialized_end=3242
-  _globals['_APPLICATIONCLASS']._serialized_start=3245
-  _globals['_APPLICATIONCLASS']._serialized_end=3417
-  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_start=69
-  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_end=145
-  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_start=147
-  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_end=226
-  _globals['_TERMINALREPORT']._serialized_start=229
-  _globals['_TERMINALREPORT']._serialized_end=534
-  _globals['_ARRIVALS']._serialized_start=537
-  _globals['_ARRIVALS']._serialized_end=955
-  _globals['_AGENT']._serialized_start=957
-  _globals['_AGENT']._serialized_end=1045
-  _globals['_BACKEND']._serialized_start=1048
-  _globals['_BACKEND']._serialized_end=1188
-  _globals['_DESTINATION']._serialized_start=1191
-  _globals['_DESTINATION']._serialized_end=1513
-  _globals['_CLASSPART']._serialized_start=1516
-  _globals['_CLASSPART']._serialized_end=1696
-  _globals['_EVENTCOUNTS']._serialized_start=1699
-  _globals['_EVENTCOUNTS']._serialized_end=1831
-  _globals['_TERMINALCOMMAND']._serialized_start=1834
-  _globals['_TERMINALCOMMAND']._serialized_end=2049
-  _globals['_ARRIVED']._serialized_start=2051
-  _globals['_ARRIVED']._serialized_end=2075
-  _globals['_SETBOUNDS']._serialized_start=2078
-  _globals['_SETBOUNDS']._serialized_end=2246
-  _globals['_RENEWLEASE']._serialized_start=2248
-  _globals['_RENEWLEASE']._serialized_end=2298
-  _globals['_SETREPORTING']._serialized_start=2300
-  _globals['_SETREPORTING']._serialized_end=2392
-  _globals['_BOUND']._serialized_start=2395
-  _globals['_BOUND']._serialized_end=2524
-  _globals['_PREFIX']._serialized_start=2526
-  _globals['_PREFIX']._serialized_end=2572
-  _globals['_TERMINALSERVICE']._serialized_start=3419
-  _globals['_TERMINALSERVICE']._serialized_end=3540
+  _globals['_RETRANSMISSION']._serialized_start=3405
+  _globals['_RETRANSMISSION']._serialized_end=3538
+  _globals['_ARRIVALSOURCE']._serialized_start=3541
+  _globals['_ARRIVALSOURCE']._serialized_end=3786
+  _globals['_TERMINALREPORTTRIGGER']._serialized_start=3789
+  _globals['_TERMINALREPORTTRIGGER']._serialized_end=4072
+  _globals['_APPLICATIONCLASS']._serialized_start=4075
+  _globals['_APPLICATIONCLASS']._serialized_end=4247
+  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_start=101
+  _globals['_TERMINALSERVICECONNECTREQUEST']._serialized_end=177
+  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_start=179
+  _globals['_TERMINALSERVICECONNECTRESPONSE']._serialized_end=258
+  _globals['_TERMINALREPORT']._serialized_start=261
+  _globals['_TERMINALREPORT']._serialized_end=605
+  _globals['_FLOWSTATE']._serialized_start=608
+  _globals['_FLOWSTATE']._serialized_end=793
+  _globals['_ARRIVALS']._serialized_start=796
+  _globals['_ARRIVALS']._serialized_end=1214
+  _globals['_AGENT']._serialized_start=1217
+  _globals['_AGENT']._serialized_end=1402
+  _globals['_BACKEND']._serialized_start=1405
+  _globals['_BACKEND']._serialized_end=1581
+  _globals['_DESTINATION']._serialized_start=1584
+  _globals['_DESTINATION']._serialized_end=1906
+  _globals['_CLASSPART']._serialized_start=1909
+  _globals['_CLASSPART']._serialized_end=2089
+  _globals['_EVENTCOUNTS']._serialized_start=2092
+  _globals['_EVENTCOUNTS']._serialized_end=2224
+  _globals['_TERMINALCOMMAND']._serialized_start=2227
+  _globals['_TERMINALCOMMAND']._serialized_end=2486
+  _globals['_SETFLOWS']._serialized_start=2488
+  _globals['_SETFLOWS']._serialized_end=2607
+  _globals['_FLOW']._serialized_start=2610
+  _globals['_FLOW']._serialized_end=2750
+  _globals['_ARRIVED']._serialized_start=2752
+  _globals['_ARRIVED']._serialized_end=2776
+  _globals['_SETBOUNDS']._serialized_start=2779
+  _globals['_SETBOUNDS']._serialized_end=2947
+  _globals['_RENEWLEASE']._serialized_start=2949
+  _globals['_RENEWLEASE']._serialized_end=2999
+  _globals['_SETREPORTING']._serialized_start=3001
+  _globals['_SETREPORTING']._serialized_end=3093
+  _globals['_BOUND']._serialized_start=3096
+  _globals['_BOUND']._serialized_end=3281
+  _globals['_PREFIX']._serialized_start=3283
+  _globals['_PREFIX']._serialized_end=3329
+  _globals['_UIDDESTINATION']._serialized_start=3331
+  _globals['_UIDDESTINATION']._serialized_end=3402
+  _globals['_TERMINALSERVICE']._serialized_start=4249
+  _globals['_TERMINALSERVICE']._serialized_end=4370
 # @@protoc_insertion_point(module_scope)

@@ -445,7 +445,9 @@ type AccessPointReport struct {
 	DatapathId uint64 `protobuf:"varint,17,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
 	// How long the stations' recent counters go back: an agent looks at them more often than it reports. 0 from one that
 	// does not.
-	RecentUs      uint64 `protobuf:"varint,18,opt,name=recent_us,json=recentUs,proto3" json:"recent_us,omitempty"`
+	RecentUs uint64 `protobuf:"varint,18,opt,name=recent_us,json=recentUs,proto3" json:"recent_us,omitempty"`
+	// Absent from an agent that cannot change its stations' flows.
+	StationFlows  *StationFlowState `protobuf:"bytes,19,opt,name=station_flows,json=stationFlows,proto3" json:"station_flows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -606,6 +608,104 @@ func (x *AccessPointReport) GetRecentUs() uint64 {
 	return 0
 }
 
+func (x *AccessPointReport) GetStationFlows() *StationFlowState {
+	if x != nil {
+		return x.StationFlows
+	}
+	return nil
+}
+
+// StationFlowState is what an access point can do, and does, with the packets that it sends to its stations.
+type StationFlowState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the controller may give them an access category.
+	CanSet bool `protobuf:"varint,1,opt,name=can_set,json=canSet,proto3" json:"can_set,omitempty"`
+	// Why not, in the words of the kernel or the agent.
+	Refusal string `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// Generation of the set in force; 0 while there is none.
+	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Commands that the agent refused since it started.
+	RefusedTotal uint64 `protobuf:"varint,4,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
+	// Most entries that the agent takes in one set.
+	FlowsMax uint32 `protobuf:"varint,5,opt,name=flows_max,json=flowsMax,proto3" json:"flows_max,omitempty"`
+	// Packets that were given another access category than their own.
+	MarkedPacketsTotal uint64 `protobuf:"varint,6,opt,name=marked_packets_total,json=markedPacketsTotal,proto3" json:"marked_packets_total,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *StationFlowState) Reset() {
+	*x = StationFlowState{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StationFlowState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StationFlowState) ProtoMessage() {}
+
+func (x *StationFlowState) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StationFlowState.ProtoReflect.Descriptor instead.
+func (*StationFlowState) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *StationFlowState) GetCanSet() bool {
+	if x != nil {
+		return x.CanSet
+	}
+	return false
+}
+
+func (x *StationFlowState) GetRefusal() string {
+	if x != nil {
+		return x.Refusal
+	}
+	return ""
+}
+
+func (x *StationFlowState) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *StationFlowState) GetRefusedTotal() uint64 {
+	if x != nil {
+		return x.RefusedTotal
+	}
+	return 0
+}
+
+func (x *StationFlowState) GetFlowsMax() uint32 {
+	if x != nil {
+		return x.FlowsMax
+	}
+	return 0
+}
+
+func (x *StationFlowState) GetMarkedPacketsTotal() uint64 {
+	if x != nil {
+		return x.MarkedPacketsTotal
+	}
+	return 0
+}
+
 // Link is one link of a multi-link device (IEEE Std 802.11be, 35.3).
 type Link struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -623,7 +723,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +735,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +748,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Link) GetLinkId() uint32 {
@@ -697,7 +797,7 @@ type Channel struct {
 
 func (x *Channel) Reset() {
 	*x = Channel{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +809,7 @@ func (x *Channel) String() string {
 func (*Channel) ProtoMessage() {}
 
 func (x *Channel) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +822,7 @@ func (x *Channel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Channel.ProtoReflect.Descriptor instead.
 func (*Channel) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Channel) GetCenterFrequencyMhz() uint32 {
@@ -777,7 +877,7 @@ type ChannelSurvey struct {
 
 func (x *ChannelSurvey) Reset() {
 	*x = ChannelSurvey{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +889,7 @@ func (x *ChannelSurvey) String() string {
 func (*ChannelSurvey) ProtoMessage() {}
 
 func (x *ChannelSurvey) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +902,7 @@ func (x *ChannelSurvey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChannelSurvey.ProtoReflect.Descriptor instead.
 func (*ChannelSurvey) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ChannelSurvey) GetActiveUs() uint64 {
@@ -878,15 +978,20 @@ type Station struct {
 	// if there is a recent_us.
 	Silent bool `protobuf:"varint,24,opt,name=silent,proto3" json:"silent,omitempty"`
 	// Of the two rates.
-	RxRateFormat  RateFormat `protobuf:"varint,25,opt,name=rx_rate_format,json=rxRateFormat,proto3,enum=airbound.v1.RateFormat" json:"rx_rate_format,omitempty"`
-	TxRateFormat  RateFormat `protobuf:"varint,26,opt,name=tx_rate_format,json=txRateFormat,proto3,enum=airbound.v1.RateFormat" json:"tx_rate_format,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RxRateFormat RateFormat `protobuf:"varint,25,opt,name=rx_rate_format,json=rxRateFormat,proto3,enum=airbound.v1.RateFormat" json:"rx_rate_format,omitempty"`
+	TxRateFormat RateFormat `protobuf:"varint,26,opt,name=tx_rate_format,json=txRateFormat,proto3,enum=airbound.v1.RateFormat" json:"tx_rate_format,omitempty"`
+	// Whether the driver counts what the station sends by traffic identifier. If so, of rx_packets those with the
+	// identifiers of video (4 and 5) and of voice (6 and 7).
+	CountsCategories bool   `protobuf:"varint,27,opt,name=counts_categories,json=countsCategories,proto3" json:"counts_categories,omitempty"`
+	RxVideoPackets   uint64 `protobuf:"varint,28,opt,name=rx_video_packets,json=rxVideoPackets,proto3" json:"rx_video_packets,omitempty"`
+	RxVoicePackets   uint64 `protobuf:"varint,29,opt,name=rx_voice_packets,json=rxVoicePackets,proto3" json:"rx_voice_packets,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Station) Reset() {
 	*x = Station{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -898,7 +1003,7 @@ func (x *Station) String() string {
 func (*Station) ProtoMessage() {}
 
 func (x *Station) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -911,7 +1016,7 @@ func (x *Station) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Station.ProtoReflect.Descriptor instead.
 func (*Station) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Station) GetMac() []byte {
@@ -1096,6 +1201,27 @@ func (x *Station) GetTxRateFormat() RateFormat {
 	return RateFormat_RATE_FORMAT_UNSPECIFIED
 }
 
+func (x *Station) GetCountsCategories() bool {
+	if x != nil {
+		return x.CountsCategories
+	}
+	return false
+}
+
+func (x *Station) GetRxVideoPackets() uint64 {
+	if x != nil {
+		return x.RxVideoPackets
+	}
+	return 0
+}
+
+func (x *Station) GetRxVoicePackets() uint64 {
+	if x != nil {
+		return x.RxVoicePackets
+	}
+	return 0
+}
+
 // StationDestination is a station's TCP connections to one address, as the access point sees their packets pass.
 // Counters are cumulative since the agent began to look at the pair.
 type StationDestination struct {
@@ -1125,7 +1251,7 @@ type StationDestination struct {
 
 func (x *StationDestination) Reset() {
 	*x = StationDestination{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1137,7 +1263,7 @@ func (x *StationDestination) String() string {
 func (*StationDestination) ProtoMessage() {}
 
 func (x *StationDestination) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1150,7 +1276,7 @@ func (x *StationDestination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationDestination.ProtoReflect.Descriptor instead.
 func (*StationDestination) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *StationDestination) GetAddress() []byte {
@@ -1242,7 +1368,7 @@ type WindowState struct {
 
 func (x *WindowState) Reset() {
 	*x = WindowState{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1380,7 @@ func (x *WindowState) String() string {
 func (*WindowState) ProtoMessage() {}
 
 func (x *WindowState) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1393,7 @@ func (x *WindowState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowState.ProtoReflect.Descriptor instead.
 func (*WindowState) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WindowState) GetCanSet() bool {
@@ -1343,14 +1469,17 @@ type Edca struct {
 	CwMin uint32 `protobuf:"varint,3,opt,name=cw_min,json=cwMin,proto3" json:"cw_min,omitempty"`
 	CwMax uint32 `protobuf:"varint,4,opt,name=cw_max,json=cwMax,proto3" json:"cw_max,omitempty"`
 	// How long one access may last, in units of 32 us; 0: one frame.
-	TxopLimit     uint32 `protobuf:"varint,5,opt,name=txop_limit,json=txopLimit,proto3" json:"txop_limit,omitempty"`
+	TxopLimit uint32 `protobuf:"varint,5,opt,name=txop_limit,json=txopLimit,proto3" json:"txop_limit,omitempty"`
+	// Of what is announced to stations: whether a station may use the category only once it is admitted (ACM, IEEE Std
+	// 802.11-2020, 9.4.2.28). Never of the access point's own queues.
+	Admission     bool `protobuf:"varint,6,opt,name=admission,proto3" json:"admission,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Edca) Reset() {
 	*x = Edca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1491,7 @@ func (x *Edca) String() string {
 func (*Edca) ProtoMessage() {}
 
 func (x *Edca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1504,7 @@ func (x *Edca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edca.ProtoReflect.Descriptor instead.
 func (*Edca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Edca) GetCategory() AccessCategory {
@@ -1413,6 +1542,13 @@ func (x *Edca) GetTxopLimit() uint32 {
 	return 0
 }
 
+func (x *Edca) GetAdmission() bool {
+	if x != nil {
+		return x.Admission
+	}
+	return false
+}
+
 // EdcaState is what the access point's own queues do, and what else a controller needs to know to change it.
 type EdcaState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1435,13 +1571,15 @@ type EdcaState struct {
 	CanSetStations bool `protobuf:"varint,8,opt,name=can_set_stations,json=canSetStations,proto3" json:"can_set_stations,omitempty"`
 	// Why not, in the words of hostapd or the agent.
 	StationsRefusal string `protobuf:"bytes,9,opt,name=stations_refusal,json=stationsRefusal,proto3" json:"stations_refusal,omitempty"`
+	// Whether it takes SetEdca.stations of video and voice, with and without admission.
+	TakesPriorities bool `protobuf:"varint,10,opt,name=takes_priorities,json=takesPriorities,proto3" json:"takes_priorities,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
 
 func (x *EdcaState) Reset() {
 	*x = EdcaState{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1591,7 @@ func (x *EdcaState) String() string {
 func (*EdcaState) ProtoMessage() {}
 
 func (x *EdcaState) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1604,7 @@ func (x *EdcaState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdcaState.ProtoReflect.Descriptor instead.
 func (*EdcaState) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EdcaState) GetCanSet() bool {
@@ -1532,12 +1670,20 @@ func (x *EdcaState) GetStationsRefusal() string {
 	return ""
 }
 
+func (x *EdcaState) GetTakesPriorities() bool {
+	if x != nil {
+		return x.TakesPriorities
+	}
+	return false
+}
+
 type AccessPointCommand struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Command:
 	//
 	//	*AccessPointCommand_SetEdca
 	//	*AccessPointCommand_SetWindows
+	//	*AccessPointCommand_SetStationFlows
 	Command       isAccessPointCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1545,7 +1691,7 @@ type AccessPointCommand struct {
 
 func (x *AccessPointCommand) Reset() {
 	*x = AccessPointCommand{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1557,7 +1703,7 @@ func (x *AccessPointCommand) String() string {
 func (*AccessPointCommand) ProtoMessage() {}
 
 func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1570,7 +1716,7 @@ func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessPointCommand.ProtoReflect.Descriptor instead.
 func (*AccessPointCommand) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AccessPointCommand) GetCommand() isAccessPointCommand_Command {
@@ -1598,6 +1744,15 @@ func (x *AccessPointCommand) GetSetWindows() *SetWindows {
 	return nil
 }
 
+func (x *AccessPointCommand) GetSetStationFlows() *SetStationFlows {
+	if x != nil {
+		if x, ok := x.Command.(*AccessPointCommand_SetStationFlows); ok {
+			return x.SetStationFlows
+		}
+	}
+	return nil
+}
+
 type isAccessPointCommand_Command interface {
 	isAccessPointCommand_Command()
 }
@@ -1610,9 +1765,153 @@ type AccessPointCommand_SetWindows struct {
 	SetWindows *SetWindows `protobuf:"bytes,2,opt,name=set_windows,json=setWindows,proto3,oneof"`
 }
 
+type AccessPointCommand_SetStationFlows struct {
+	SetStationFlows *SetStationFlows `protobuf:"bytes,3,opt,name=set_station_flows,json=setStationFlows,proto3,oneof"`
+}
+
 func (*AccessPointCommand_SetEdca) isAccessPointCommand_Command() {}
 
 func (*AccessPointCommand_SetWindows) isAccessPointCommand_Command() {}
+
+func (*AccessPointCommand_SetStationFlows) isAccessPointCommand_Command() {}
+
+// SetStationFlows replaces every access category that packets to stations have from Airbound. The same set again, with
+// the same generation, prolongs its lease. An empty set leaves all packets as they are.
+type SetStationFlows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Grows with every set sent on a stream, and is greater than the generation that the access point reported; never 0.
+	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	// At most StationFlowState.flows_max, no two with the same station and address.
+	Flows []*StationFlow `protobuf:"bytes,2,rep,name=flows,proto3" json:"flows,omitempty"`
+	// The set is in force this long unless it is sent again; then packets are as they come. 1 s to 60 s.
+	LeaseMs uint32 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// Why this set replaces the one before.
+	Reason        *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetStationFlows) Reset() {
+	*x = SetStationFlows{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetStationFlows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetStationFlows) ProtoMessage() {}
+
+func (x *SetStationFlows) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetStationFlows.ProtoReflect.Descriptor instead.
+func (*SetStationFlows) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SetStationFlows) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SetStationFlows) GetFlows() []*StationFlow {
+	if x != nil {
+		return x.Flows
+	}
+	return nil
+}
+
+func (x *SetStationFlows) GetLeaseMs() uint32 {
+	if x != nil {
+		return x.LeaseMs
+	}
+	return 0
+}
+
+func (x *SetStationFlows) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+// StationFlow is the packets from an address to a station, such as the ACKs of what the station sends there.
+type StationFlow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 6 octets: the station.
+	Mac []byte `protobuf:"bytes,1,opt,name=mac,proto3" json:"mac,omitempty"`
+	// 4 or 16 octets.
+	Address []byte `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	// ACCESS_CATEGORY_VIDEO. Nothing but the frames' access category changes.
+	Category      AccessCategory `protobuf:"varint,3,opt,name=category,proto3,enum=airbound.v1.AccessCategory" json:"category,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StationFlow) Reset() {
+	*x = StationFlow{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StationFlow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StationFlow) ProtoMessage() {}
+
+func (x *StationFlow) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StationFlow.ProtoReflect.Descriptor instead.
+func (*StationFlow) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *StationFlow) GetMac() []byte {
+	if x != nil {
+		return x.Mac
+	}
+	return nil
+}
+
+func (x *StationFlow) GetAddress() []byte {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *StationFlow) GetCategory() AccessCategory {
+	if x != nil {
+		return x.Category
+	}
+	return AccessCategory_ACCESS_CATEGORY_UNSPECIFIED
+}
 
 // SetWindows replaces every limit of receive windows that the access point has from Airbound. The same set again, with
 // the same generation, prolongs its lease. An empty set leaves every window as its receiver offers it.
@@ -1635,7 +1934,7 @@ type SetWindows struct {
 
 func (x *SetWindows) Reset() {
 	*x = SetWindows{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1946,7 @@ func (x *SetWindows) String() string {
 func (*SetWindows) ProtoMessage() {}
 
 func (x *SetWindows) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1959,7 @@ func (x *SetWindows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWindows.ProtoReflect.Descriptor instead.
 func (*SetWindows) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetWindows) GetGeneration() uint64 {
@@ -1707,7 +2006,7 @@ type WindowLimit struct {
 
 func (x *WindowLimit) Reset() {
 	*x = WindowLimit{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +2018,7 @@ func (x *WindowLimit) String() string {
 func (*WindowLimit) ProtoMessage() {}
 
 func (x *WindowLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +2031,7 @@ func (x *WindowLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowLimit.ProtoReflect.Descriptor instead.
 func (*WindowLimit) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WindowLimit) GetMac() []byte {
@@ -1771,7 +2070,9 @@ type SetEdca struct {
 	// Why this set replaces the one before.
 	Reason *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// What the access point is to announce to its stations, which take it over from the beacon. As queues, but that AIFSN
-	// is 2 to 15, CWmin 3 to 1023 and CWmax 63 to 1023. Only for an access point that reports can_set_stations.
+	// is 2 to 15, CWmin 3 to 1023 and CWmax 63 to 1023. Only for an access point that reports can_set_stations. Video and
+	// voice as well for one that reports takes_priorities: with admission and the stations' present values, or with
+	// values that give them no advantage over best effort's of the same set.
 	Stations      []*Edca `protobuf:"bytes,5,rep,name=stations,proto3" json:"stations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1779,7 +2080,7 @@ type SetEdca struct {
 
 func (x *SetEdca) Reset() {
 	*x = SetEdca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +2092,7 @@ func (x *SetEdca) String() string {
 func (*SetEdca) ProtoMessage() {}
 
 func (x *SetEdca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +2105,7 @@ func (x *SetEdca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetEdca.ProtoReflect.Descriptor instead.
 func (*SetEdca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetEdca) GetGeneration() uint64 {
@@ -1850,7 +2151,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	" AccessPointServiceConnectRequest\x126\n" +
 	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
-	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xee\x05\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xb2\x06\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -1871,7 +2172,17 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\awindows\x18\x10 \x01(\v2\x18.airbound.v1.WindowStateR\awindows\x12\x1f\n" +
 	"\vdatapath_id\x18\x11 \x01(\x04R\n" +
 	"datapathId\x12\x1b\n" +
-	"\trecent_us\x18\x12 \x01(\x04R\brecentUs\"\x99\x01\n" +
+	"\trecent_us\x18\x12 \x01(\x04R\brecentUs\x12B\n" +
+	"\rstation_flows\x18\x13 \x01(\v2\x1d.airbound.v1.StationFlowStateR\fstationFlows\"\xd9\x01\n" +
+	"\x10StationFlowState\x12\x17\n" +
+	"\acan_set\x18\x01 \x01(\bR\x06canSet\x12\x18\n" +
+	"\arefusal\x18\x02 \x01(\tR\arefusal\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12#\n" +
+	"\rrefused_total\x18\x04 \x01(\x04R\frefusedTotal\x12\x1b\n" +
+	"\tflows_max\x18\x05 \x01(\rR\bflowsMax\x120\n" +
+	"\x14marked_packets_total\x18\x06 \x01(\x04R\x12markedPacketsTotal\"\x99\x01\n" +
 	"\x04Link\x12\x17\n" +
 	"\alink_id\x18\x01 \x01(\rR\x06linkId\x12\x14\n" +
 	"\x05bssid\x18\x02 \x01(\fR\x05bssid\x12.\n" +
@@ -1887,7 +2198,7 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\tactive_us\x18\x01 \x01(\x04R\bactiveUs\x12\x17\n" +
 	"\abusy_us\x18\x02 \x01(\x04R\x06busyUs\x12\x13\n" +
 	"\x05rx_us\x18\x03 \x01(\x04R\x04rxUs\x12\x13\n" +
-	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xf6\a\n" +
+	"\x05tx_us\x18\x04 \x01(\x04R\x04txUs\"\xf7\b\n" +
 	"\aStation\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\"\n" +
 	"\n" +
@@ -1922,7 +2233,10 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x11recent_rx_packets\x18\x17 \x01(\x04R\x0frecentRxPackets\x12\x16\n" +
 	"\x06silent\x18\x18 \x01(\bR\x06silent\x12=\n" +
 	"\x0erx_rate_format\x18\x19 \x01(\x0e2\x17.airbound.v1.RateFormatR\frxRateFormat\x12=\n" +
-	"\x0etx_rate_format\x18\x1a \x01(\x0e2\x17.airbound.v1.RateFormatR\ftxRateFormatB\r\n" +
+	"\x0etx_rate_format\x18\x1a \x01(\x0e2\x17.airbound.v1.RateFormatR\ftxRateFormat\x12+\n" +
+	"\x11counts_categories\x18\x1b \x01(\bR\x10countsCategories\x12(\n" +
+	"\x10rx_video_packets\x18\x1c \x01(\x04R\x0erxVideoPackets\x12(\n" +
+	"\x10rx_voice_packets\x18\x1d \x01(\x04R\x0erxVoicePacketsB\r\n" +
 	"\v_signal_dbm\"\xce\x02\n" +
 	"\x12StationDestination\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12 \n" +
@@ -1948,14 +2262,15 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x19connections_evicted_total\x18\a \x01(\x04R\x17connectionsEvictedTotal\x124\n" +
 	"\x16limited_segments_total\x18\b \x01(\x04R\x14limitedSegmentsTotal\x12\x1d\n" +
 	"\n" +
-	"limits_max\x18\t \x01(\rR\tlimitsMax\"\xa2\x01\n" +
+	"limits_max\x18\t \x01(\rR\tlimitsMax\"\xc0\x01\n" +
 	"\x04Edca\x127\n" +
 	"\bcategory\x18\x01 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12\x14\n" +
 	"\x05aifsn\x18\x02 \x01(\rR\x05aifsn\x12\x15\n" +
 	"\x06cw_min\x18\x03 \x01(\rR\x05cwMin\x12\x15\n" +
 	"\x06cw_max\x18\x04 \x01(\rR\x05cwMax\x12\x1d\n" +
 	"\n" +
-	"txop_limit\x18\x05 \x01(\rR\ttxopLimit\"\xbe\x02\n" +
+	"txop_limit\x18\x05 \x01(\rR\ttxopLimit\x12\x1c\n" +
+	"\tadmission\x18\x06 \x01(\bR\tadmission\"\xe9\x02\n" +
 	"\tEdcaState\x12\x17\n" +
 	"\acan_set\x18\x01 \x01(\bR\x06canSet\x12\x18\n" +
 	"\arefusal\x18\x02 \x01(\tR\arefusal\x12\x1e\n" +
@@ -1967,12 +2282,26 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x03wmm\x18\x06 \x01(\bR\x03wmm\x12#\n" +
 	"\rrefused_total\x18\a \x01(\x04R\frefusedTotal\x12(\n" +
 	"\x10can_set_stations\x18\b \x01(\bR\x0ecanSetStations\x12)\n" +
-	"\x10stations_refusal\x18\t \x01(\tR\x0fstationsRefusal\"\x8e\x01\n" +
+	"\x10stations_refusal\x18\t \x01(\tR\x0fstationsRefusal\x12)\n" +
+	"\x10takes_priorities\x18\n" +
+	" \x01(\bR\x0ftakesPriorities\"\xda\x01\n" +
 	"\x12AccessPointCommand\x121\n" +
 	"\bset_edca\x18\x01 \x01(\v2\x14.airbound.v1.SetEdcaH\x00R\asetEdca\x12:\n" +
 	"\vset_windows\x18\x02 \x01(\v2\x17.airbound.v1.SetWindowsH\x00R\n" +
-	"setWindowsB\t\n" +
-	"\acommand\"\xa6\x01\n" +
+	"setWindows\x12J\n" +
+	"\x11set_station_flows\x18\x03 \x01(\v2\x1c.airbound.v1.SetStationFlowsH\x00R\x0fsetStationFlowsB\t\n" +
+	"\acommand\"\xa9\x01\n" +
+	"\x0fSetStationFlows\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\x12.\n" +
+	"\x05flows\x18\x02 \x03(\v2\x18.airbound.v1.StationFlowR\x05flows\x12\x19\n" +
+	"\blease_ms\x18\x03 \x01(\rR\aleaseMs\x12+\n" +
+	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\"r\n" +
+	"\vStationFlow\x12\x10\n" +
+	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\fR\aaddress\x127\n" +
+	"\bcategory\x18\x03 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\"\xa6\x01\n" +
 	"\n" +
 	"SetWindows\x12\x1e\n" +
 	"\n" +
@@ -2041,7 +2370,7 @@ func file_airbound_v1_access_point_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_airbound_v1_access_point_proto_goTypes = []any{
 	(AccessPointReportTrigger)(0),             // 0: airbound.v1.AccessPointReportTrigger
 	(Band)(0),                                 // 1: airbound.v1.Band
@@ -2051,54 +2380,62 @@ var file_airbound_v1_access_point_proto_goTypes = []any{
 	(*AccessPointServiceConnectRequest)(nil),  // 5: airbound.v1.AccessPointServiceConnectRequest
 	(*AccessPointServiceConnectResponse)(nil), // 6: airbound.v1.AccessPointServiceConnectResponse
 	(*AccessPointReport)(nil),                 // 7: airbound.v1.AccessPointReport
-	(*Link)(nil),                              // 8: airbound.v1.Link
-	(*Channel)(nil),                           // 9: airbound.v1.Channel
-	(*ChannelSurvey)(nil),                     // 10: airbound.v1.ChannelSurvey
-	(*Station)(nil),                           // 11: airbound.v1.Station
-	(*StationDestination)(nil),                // 12: airbound.v1.StationDestination
-	(*WindowState)(nil),                       // 13: airbound.v1.WindowState
-	(*Edca)(nil),                              // 14: airbound.v1.Edca
-	(*EdcaState)(nil),                         // 15: airbound.v1.EdcaState
-	(*AccessPointCommand)(nil),                // 16: airbound.v1.AccessPointCommand
-	(*SetWindows)(nil),                        // 17: airbound.v1.SetWindows
-	(*WindowLimit)(nil),                       // 18: airbound.v1.WindowLimit
-	(*SetEdca)(nil),                           // 19: airbound.v1.SetEdca
-	(*Reason)(nil),                            // 20: airbound.v1.Reason
+	(*StationFlowState)(nil),                  // 8: airbound.v1.StationFlowState
+	(*Link)(nil),                              // 9: airbound.v1.Link
+	(*Channel)(nil),                           // 10: airbound.v1.Channel
+	(*ChannelSurvey)(nil),                     // 11: airbound.v1.ChannelSurvey
+	(*Station)(nil),                           // 12: airbound.v1.Station
+	(*StationDestination)(nil),                // 13: airbound.v1.StationDestination
+	(*WindowState)(nil),                       // 14: airbound.v1.WindowState
+	(*Edca)(nil),                              // 15: airbound.v1.Edca
+	(*EdcaState)(nil),                         // 16: airbound.v1.EdcaState
+	(*AccessPointCommand)(nil),                // 17: airbound.v1.AccessPointCommand
+	(*SetStationFlows)(nil),                   // 18: airbound.v1.SetStationFlows
+	(*StationFlow)(nil),                       // 19: airbound.v1.StationFlow
+	(*SetWindows)(nil),                        // 20: airbound.v1.SetWindows
+	(*WindowLimit)(nil),                       // 21: airbound.v1.WindowLimit
+	(*SetEdca)(nil),                           // 22: airbound.v1.SetEdca
+	(*Reason)(nil),                            // 23: airbound.v1.Reason
 }
 var file_airbound_v1_access_point_proto_depIdxs = []int32{
 	7,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
-	16, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
-	9,  // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
-	10, // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
-	11, // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
+	17, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
+	10, // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
+	11, // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
+	12, // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
 	0,  // 5: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
-	15, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
-	8,  // 7: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
-	13, // 8: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
-	9,  // 9: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
-	10, // 10: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
-	1,  // 11: airbound.v1.Channel.band:type_name -> airbound.v1.Band
-	2,  // 12: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
-	12, // 13: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
-	3,  // 14: airbound.v1.Station.rx_rate_format:type_name -> airbound.v1.RateFormat
-	3,  // 15: airbound.v1.Station.tx_rate_format:type_name -> airbound.v1.RateFormat
-	4,  // 16: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
-	14, // 17: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
-	14, // 18: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
-	19, // 19: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
-	17, // 20: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
-	18, // 21: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
-	20, // 22: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
-	14, // 23: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
-	20, // 24: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
-	14, // 25: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
-	5,  // 26: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	6,  // 27: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	27, // [27:28] is the sub-list for method output_type
-	26, // [26:27] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	16, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
+	9,  // 7: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
+	14, // 8: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
+	8,  // 9: airbound.v1.AccessPointReport.station_flows:type_name -> airbound.v1.StationFlowState
+	10, // 10: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
+	11, // 11: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
+	1,  // 12: airbound.v1.Channel.band:type_name -> airbound.v1.Band
+	2,  // 13: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
+	13, // 14: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
+	3,  // 15: airbound.v1.Station.rx_rate_format:type_name -> airbound.v1.RateFormat
+	3,  // 16: airbound.v1.Station.tx_rate_format:type_name -> airbound.v1.RateFormat
+	4,  // 17: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
+	15, // 18: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
+	15, // 19: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
+	22, // 20: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
+	20, // 21: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
+	18, // 22: airbound.v1.AccessPointCommand.set_station_flows:type_name -> airbound.v1.SetStationFlows
+	19, // 23: airbound.v1.SetStationFlows.flows:type_name -> airbound.v1.StationFlow
+	23, // 24: airbound.v1.SetStationFlows.reason:type_name -> airbound.v1.Reason
+	4,  // 25: airbound.v1.StationFlow.category:type_name -> airbound.v1.AccessCategory
+	21, // 26: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
+	23, // 27: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
+	15, // 28: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
+	23, // 29: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
+	15, // 30: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
+	5,  // 31: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	6,  // 32: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	32, // [32:33] is the sub-list for method output_type
+	31, // [31:32] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }
@@ -2107,10 +2444,11 @@ func file_airbound_v1_access_point_proto_init() {
 		return
 	}
 	file_airbound_v1_reason_proto_init()
-	file_airbound_v1_access_point_proto_msgTypes[6].OneofWrappers = []any{}
-	file_airbound_v1_access_point_proto_msgTypes[11].OneofWrappers = []any{
+	file_airbound_v1_access_point_proto_msgTypes[7].OneofWrappers = []any{}
+	file_airbound_v1_access_point_proto_msgTypes[12].OneofWrappers = []any{
 		(*AccessPointCommand_SetEdca)(nil),
 		(*AccessPointCommand_SetWindows)(nil),
+		(*AccessPointCommand_SetStationFlows)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2118,7 +2456,7 @@ func file_airbound_v1_access_point_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_access_point_proto_rawDesc), len(file_airbound_v1_access_point_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   15,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

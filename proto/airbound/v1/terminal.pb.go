@@ -387,7 +387,9 @@ type TerminalReport struct {
 	// Input that the agent refused since it started (truncated monitor lines, commands out of range).
 	MalformedInputsTotal uint64 `protobuf:"varint,8,opt,name=malformed_inputs_total,json=malformedInputsTotal,proto3" json:"malformed_inputs_total,omitempty"`
 	// Absent until the phone has arrived somewhere, and from an agent that follows no arrivals.
-	Arrivals      *Arrivals `protobuf:"bytes,9,opt,name=arrivals,proto3" json:"arrivals,omitempty"`
+	Arrivals *Arrivals `protobuf:"bytes,9,opt,name=arrivals,proto3" json:"arrivals,omitempty"`
+	// Absent from an agent that cannot change how flows leave the terminal.
+	Flows         *FlowState `protobuf:"bytes,10,opt,name=flows,proto3" json:"flows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -485,6 +487,112 @@ func (x *TerminalReport) GetArrivals() *Arrivals {
 	return nil
 }
 
+func (x *TerminalReport) GetFlows() *FlowState {
+	if x != nil {
+		return x.Flows
+	}
+	return nil
+}
+
+// FlowState is what an agent did with the flows that it was given.
+type FlowState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Generation of the set in force; 0 while there is none.
+	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Sets that the agent refused since it started.
+	RefusedTotal uint64 `protobuf:"varint,2,opt,name=refused_total,json=refusedTotal,proto3" json:"refused_total,omitempty"`
+	// Sets that could not be applied since it started, and the last cause in the words of the kernel or the agent; empty
+	// while the last set was applied.
+	FailuresTotal uint64 `protobuf:"varint,3,opt,name=failures_total,json=failuresTotal,proto3" json:"failures_total,omitempty"`
+	Failure       string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
+	// Packets that left with another access category than their own.
+	MarkedPacketsTotal uint64 `protobuf:"varint,5,opt,name=marked_packets_total,json=markedPacketsTotal,proto3" json:"marked_packets_total,omitempty"`
+	// UDP packets that were held back for their flow's rate, and those of them that were dropped.
+	PacedPacketsTotal   uint64 `protobuf:"varint,6,opt,name=paced_packets_total,json=pacedPacketsTotal,proto3" json:"paced_packets_total,omitempty"`
+	DroppedPacketsTotal uint64 `protobuf:"varint,7,opt,name=dropped_packets_total,json=droppedPacketsTotal,proto3" json:"dropped_packets_total,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *FlowState) Reset() {
+	*x = FlowState{}
+	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlowState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlowState) ProtoMessage() {}
+
+func (x *FlowState) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlowState.ProtoReflect.Descriptor instead.
+func (*FlowState) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FlowState) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *FlowState) GetRefusedTotal() uint64 {
+	if x != nil {
+		return x.RefusedTotal
+	}
+	return 0
+}
+
+func (x *FlowState) GetFailuresTotal() uint64 {
+	if x != nil {
+		return x.FailuresTotal
+	}
+	return 0
+}
+
+func (x *FlowState) GetFailure() string {
+	if x != nil {
+		return x.Failure
+	}
+	return ""
+}
+
+func (x *FlowState) GetMarkedPacketsTotal() uint64 {
+	if x != nil {
+		return x.MarkedPacketsTotal
+	}
+	return 0
+}
+
+func (x *FlowState) GetPacedPacketsTotal() uint64 {
+	if x != nil {
+		return x.PacedPacketsTotal
+	}
+	return 0
+}
+
+func (x *FlowState) GetDroppedPacketsTotal() uint64 {
+	if x != nil {
+		return x.DroppedPacketsTotal
+	}
+	return 0
+}
+
 // Arrivals are how often the phone arrived somewhere so that it can send again, at an access point, a base station, or
 // by a link or an address, and what followed.
 type Arrivals struct {
@@ -518,7 +626,7 @@ type Arrivals struct {
 
 func (x *Arrivals) Reset() {
 	*x = Arrivals{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -530,7 +638,7 @@ func (x *Arrivals) String() string {
 func (*Arrivals) ProtoMessage() {}
 
 func (x *Arrivals) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[3]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -543,7 +651,7 @@ func (x *Arrivals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arrivals.ProtoReflect.Descriptor instead.
 func (*Arrivals) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Arrivals) GetArrivalsTotal() uint64 {
@@ -644,13 +752,24 @@ type Agent struct {
 	BackEnd *BackEnd               `protobuf:"bytes,2,opt,name=back_end,json=backEnd,proto3" json:"back_end,omitempty"`
 	// Whether it takes TerminalCommand.arrived. An agent that does not refuses the command, so it is not sent any.
 	TakesArrivals bool `protobuf:"varint,3,opt,name=takes_arrivals,json=takesArrivals,proto3" json:"takes_arrivals,omitempty"`
+	// Of SetFlows: whether flows can be given an access category.
+	CanMark bool `protobuf:"varint,4,opt,name=can_mark,json=canMark,proto3" json:"can_mark,omitempty"`
+	// Whether the driver can be given admitted time of a category for which the access point demands admission. Marks
+	// alone have no effect there.
+	CanAdmit bool `protobuf:"varint,5,opt,name=can_admit,json=canAdmit,proto3" json:"can_admit,omitempty"`
+	// Whether UDP can be given a rate.
+	CanPace bool `protobuf:"varint,6,opt,name=can_pace,json=canPace,proto3" json:"can_pace,omitempty"`
+	// Why not, of the first of these that cannot be, in the words of the kernel or the agent.
+	FlowsRefusal string `protobuf:"bytes,7,opt,name=flows_refusal,json=flowsRefusal,proto3" json:"flows_refusal,omitempty"`
+	// Most entries of a SetFlows; 0 from an agent that takes none.
+	FlowsMax      uint32 `protobuf:"varint,8,opt,name=flows_max,json=flowsMax,proto3" json:"flows_max,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -662,7 +781,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[4]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -675,7 +794,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Agent) GetVersion() string {
@@ -699,6 +818,41 @@ func (x *Agent) GetTakesArrivals() bool {
 	return false
 }
 
+func (x *Agent) GetCanMark() bool {
+	if x != nil {
+		return x.CanMark
+	}
+	return false
+}
+
+func (x *Agent) GetCanAdmit() bool {
+	if x != nil {
+		return x.CanAdmit
+	}
+	return false
+}
+
+func (x *Agent) GetCanPace() bool {
+	if x != nil {
+		return x.CanPace
+	}
+	return false
+}
+
+func (x *Agent) GetFlowsRefusal() string {
+	if x != nil {
+		return x.FlowsRefusal
+	}
+	return ""
+}
+
+func (x *Agent) GetFlowsMax() uint32 {
+	if x != nil {
+		return x.FlowsMax
+	}
+	return 0
+}
+
 // BackEnd says how bounds reach the terminal's kernel and what it can do.
 type BackEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -709,14 +863,16 @@ type BackEnd struct {
 	CanSelectDestination bool   `protobuf:"varint,4,opt,name=can_select_destination,json=canSelectDestination,proto3" json:"can_select_destination,omitempty"`
 	CanSelectUid         bool   `protobuf:"varint,5,opt,name=can_select_uid,json=canSelectUid,proto3" json:"can_select_uid,omitempty"`
 	// Most rules that the back end takes at once; 0 if it has no such limit.
-	RulesMax      uint32 `protobuf:"varint,6,opt,name=rules_max,json=rulesMax,proto3" json:"rules_max,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RulesMax uint32 `protobuf:"varint,6,opt,name=rules_max,json=rulesMax,proto3" json:"rules_max,omitempty"`
+	// Bound.uid_destination.
+	CanSelectUidDestination bool `protobuf:"varint,7,opt,name=can_select_uid_destination,json=canSelectUidDestination,proto3" json:"can_select_uid_destination,omitempty"`
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
 }
 
 func (x *BackEnd) Reset() {
 	*x = BackEnd{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +884,7 @@ func (x *BackEnd) String() string {
 func (*BackEnd) ProtoMessage() {}
 
 func (x *BackEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[5]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +897,7 @@ func (x *BackEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackEnd.ProtoReflect.Descriptor instead.
 func (*BackEnd) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BackEnd) GetName() string {
@@ -786,6 +942,13 @@ func (x *BackEnd) GetRulesMax() uint32 {
 	return 0
 }
 
+func (x *BackEnd) GetCanSelectUidDestination() bool {
+	if x != nil {
+		return x.CanSelectUidDestination
+	}
+	return false
+}
+
 // Destination aggregates the terminal's connections to one address.
 type Destination struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -820,7 +983,7 @@ type Destination struct {
 
 func (x *Destination) Reset() {
 	*x = Destination{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -832,7 +995,7 @@ func (x *Destination) String() string {
 func (*Destination) ProtoMessage() {}
 
 func (x *Destination) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[6]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -845,7 +1008,7 @@ func (x *Destination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Destination.ProtoReflect.Descriptor instead.
 func (*Destination) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Destination) GetAddress() []byte {
@@ -956,7 +1119,7 @@ type ClassPart struct {
 
 func (x *ClassPart) Reset() {
 	*x = ClassPart{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1131,7 @@ func (x *ClassPart) String() string {
 func (*ClassPart) ProtoMessage() {}
 
 func (x *ClassPart) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[7]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1144,7 @@ func (x *ClassPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassPart.ProtoReflect.Descriptor instead.
 func (*ClassPart) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ClassPart) GetApplicationClass() ApplicationClass {
@@ -1042,7 +1205,7 @@ type EventCounts struct {
 
 func (x *EventCounts) Reset() {
 	*x = EventCounts{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1054,7 +1217,7 @@ func (x *EventCounts) String() string {
 func (*EventCounts) ProtoMessage() {}
 
 func (x *EventCounts) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[8]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1067,7 +1230,7 @@ func (x *EventCounts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventCounts.ProtoReflect.Descriptor instead.
 func (*EventCounts) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EventCounts) GetLocalCongestion() uint64 {
@@ -1120,6 +1283,7 @@ type TerminalCommand struct {
 	//	*TerminalCommand_RenewLease
 	//	*TerminalCommand_SetReporting
 	//	*TerminalCommand_Arrived
+	//	*TerminalCommand_SetFlows
 	Command       isTerminalCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1127,7 +1291,7 @@ type TerminalCommand struct {
 
 func (x *TerminalCommand) Reset() {
 	*x = TerminalCommand{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1139,7 +1303,7 @@ func (x *TerminalCommand) String() string {
 func (*TerminalCommand) ProtoMessage() {}
 
 func (x *TerminalCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[9]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1152,7 +1316,7 @@ func (x *TerminalCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminalCommand.ProtoReflect.Descriptor instead.
 func (*TerminalCommand) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TerminalCommand) GetCommand() isTerminalCommand_Command {
@@ -1198,6 +1362,15 @@ func (x *TerminalCommand) GetArrived() *Arrived {
 	return nil
 }
 
+func (x *TerminalCommand) GetSetFlows() *SetFlows {
+	if x != nil {
+		if x, ok := x.Command.(*TerminalCommand_SetFlows); ok {
+			return x.SetFlows
+		}
+	}
+	return nil
+}
+
 type isTerminalCommand_Command interface {
 	isTerminalCommand_Command()
 }
@@ -1218,6 +1391,10 @@ type TerminalCommand_Arrived struct {
 	Arrived *Arrived `protobuf:"bytes,4,opt,name=arrived,proto3,oneof"`
 }
 
+type TerminalCommand_SetFlows struct {
+	SetFlows *SetFlows `protobuf:"bytes,5,opt,name=set_flows,json=setFlows,proto3,oneof"`
+}
+
 func (*TerminalCommand_SetBounds) isTerminalCommand_Command() {}
 
 func (*TerminalCommand_RenewLease) isTerminalCommand_Command() {}
@@ -1225,6 +1402,170 @@ func (*TerminalCommand_RenewLease) isTerminalCommand_Command() {}
 func (*TerminalCommand_SetReporting) isTerminalCommand_Command() {}
 
 func (*TerminalCommand_Arrived) isTerminalCommand_Command() {}
+
+func (*TerminalCommand_SetFlows) isTerminalCommand_Command() {}
+
+// SetFlows replaces everything that the terminal has from Airbound about how its packets leave it. The same set again,
+// with the same generation, prolongs its lease. An empty set leaves all packets as they are.
+type SetFlows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Grows with every set sent on a stream, and is greater than the generation that the terminal reported; never 0.
+	Generation uint64 `protobuf:"varint,1,opt,name=generation,proto3" json:"generation,omitempty"`
+	// At most Agent.flows_max, no two with the same selector.
+	Flows []*Flow `protobuf:"bytes,2,rep,name=flows,proto3" json:"flows,omitempty"`
+	// The set is in force this long unless it is sent again; then packets leave as they are. 1 s to 60 s.
+	LeaseMs uint32 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// Why this set replaces the one before.
+	Reason        *Reason `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetFlows) Reset() {
+	*x = SetFlows{}
+	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetFlows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetFlows) ProtoMessage() {}
+
+func (x *SetFlows) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetFlows.ProtoReflect.Descriptor instead.
+func (*SetFlows) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SetFlows) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SetFlows) GetFlows() []*Flow {
+	if x != nil {
+		return x.Flows
+	}
+	return nil
+}
+
+func (x *SetFlows) GetLeaseMs() uint32 {
+	if x != nil {
+		return x.LeaseMs
+	}
+	return 0
+}
+
+func (x *SetFlows) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+// Flow is what is done with the packets that its selector matches: those of an app, those to an address, or, with both,
+// those of the app to the address; all with neither. Of several that match a packet the most specific decides: app and
+// address, then app, then address, then all.
+type Flow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Android app uid.
+	Uid *uint32 `protobuf:"varint,1,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
+	// 4 or 16 octets; empty for every address.
+	Address []byte `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	// ACCESS_CATEGORY_VIDEO, or ACCESS_CATEGORY_UNSPECIFIED to leave the packets' own. Nothing on the wire but the
+	// frames' access category changes.
+	Category AccessCategory `protobuf:"varint,3,opt,name=category,proto3,enum=airbound.v1.AccessCategory" json:"category,omitempty"`
+	// How much of the air the flow may use in its category where the access point demands admission, in microseconds of
+	// each second, at most 1,000,000; 0 for no admission. Only with a category. The sum over all flows is admitted, and
+	// if the terminal uses more, its driver sends the rest as best effort.
+	AdmittedUsPerS uint32 `protobuf:"varint,4,opt,name=admitted_us_per_s,json=admittedUsPerS,proto3" json:"admitted_us_per_s,omitempty"`
+	// Most that the packets of UDP among them may have, bits of IP packets a second; 0: as they come. TCP is limited by
+	// its windows.
+	UdpBps        uint64 `protobuf:"varint,5,opt,name=udp_bps,json=udpBps,proto3" json:"udp_bps,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Flow) Reset() {
+	*x = Flow{}
+	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Flow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Flow) ProtoMessage() {}
+
+func (x *Flow) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Flow.ProtoReflect.Descriptor instead.
+func (*Flow) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Flow) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
+}
+
+func (x *Flow) GetAddress() []byte {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *Flow) GetCategory() AccessCategory {
+	if x != nil {
+		return x.Category
+	}
+	return AccessCategory_ACCESS_CATEGORY_UNSPECIFIED
+}
+
+func (x *Flow) GetAdmittedUsPerS() uint32 {
+	if x != nil {
+		return x.AdmittedUsPerS
+	}
+	return 0
+}
+
+func (x *Flow) GetUdpBps() uint64 {
+	if x != nil {
+		return x.UdpBps
+	}
+	return 0
+}
 
 // Arrived says that an access point has reported the terminal as associated a moment ago: what the terminal lost before
 // that can be sent again. The terminal's own system may not report it.
@@ -1238,7 +1579,7 @@ type Arrived struct {
 
 func (x *Arrived) Reset() {
 	*x = Arrived{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1591,7 @@ func (x *Arrived) String() string {
 func (*Arrived) ProtoMessage() {}
 
 func (x *Arrived) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[10]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1604,7 @@ func (x *Arrived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arrived.ProtoReflect.Descriptor instead.
 func (*Arrived) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Arrived) GetBssid() []byte {
@@ -1292,7 +1633,7 @@ type SetBounds struct {
 
 func (x *SetBounds) Reset() {
 	*x = SetBounds{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1304,7 +1645,7 @@ func (x *SetBounds) String() string {
 func (*SetBounds) ProtoMessage() {}
 
 func (x *SetBounds) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[11]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1317,7 +1658,7 @@ func (x *SetBounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBounds.ProtoReflect.Descriptor instead.
 func (*SetBounds) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetBounds) GetGeneration() uint64 {
@@ -1374,7 +1715,7 @@ type RenewLease struct {
 
 func (x *RenewLease) Reset() {
 	*x = RenewLease{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1386,7 +1727,7 @@ func (x *RenewLease) String() string {
 func (*RenewLease) ProtoMessage() {}
 
 func (x *RenewLease) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[12]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1399,7 +1740,7 @@ func (x *RenewLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLease.ProtoReflect.Descriptor instead.
 func (*RenewLease) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RenewLease) GetGeneration() uint64 {
@@ -1433,7 +1774,7 @@ type SetReporting struct {
 
 func (x *SetReporting) Reset() {
 	*x = SetReporting{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1445,7 +1786,7 @@ func (x *SetReporting) String() string {
 func (*SetReporting) ProtoMessage() {}
 
 func (x *SetReporting) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[13]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1458,7 +1799,7 @@ func (x *SetReporting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetReporting.ProtoReflect.Descriptor instead.
 func (*SetReporting) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SetReporting) GetIntervalMs() uint32 {
@@ -1483,7 +1824,8 @@ func (x *SetReporting) GetRttRatioChangePermille() uint32 {
 }
 
 // Bound is a cwnd range for the connections that its selector matches. Of all bounds that match a connection, the
-// smallest maximum and the smallest minimum are in force.
+// smallest maximum and the smallest minimum are in force; but if some of them are for an app and a destination, the one
+// with the longest prefix among these is, and no other.
 type Bound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Selector:
@@ -1491,6 +1833,7 @@ type Bound struct {
 	//	*Bound_All
 	//	*Bound_Destination
 	//	*Bound_Uid
+	//	*Bound_UidDestination
 	Selector isBound_Selector `protobuf_oneof:"selector"`
 	// 1 <= min_segs <= max_segs.
 	MinSegs       uint32 `protobuf:"varint,4,opt,name=min_segs,json=minSegs,proto3" json:"min_segs,omitempty"`
@@ -1501,7 +1844,7 @@ type Bound struct {
 
 func (x *Bound) Reset() {
 	*x = Bound{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1513,7 +1856,7 @@ func (x *Bound) String() string {
 func (*Bound) ProtoMessage() {}
 
 func (x *Bound) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[14]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1526,7 +1869,7 @@ func (x *Bound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bound.ProtoReflect.Descriptor instead.
 func (*Bound) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Bound) GetSelector() isBound_Selector {
@@ -1563,6 +1906,15 @@ func (x *Bound) GetUid() uint32 {
 	return 0
 }
 
+func (x *Bound) GetUidDestination() *UidDestination {
+	if x != nil {
+		if x, ok := x.Selector.(*Bound_UidDestination); ok {
+			return x.UidDestination
+		}
+	}
+	return nil
+}
+
 func (x *Bound) GetMinSegs() uint32 {
 	if x != nil {
 		return x.MinSegs
@@ -1595,11 +1947,18 @@ type Bound_Uid struct {
 	Uid uint32 `protobuf:"varint,3,opt,name=uid,proto3,oneof"`
 }
 
+type Bound_UidDestination struct {
+	// Only for a back end with can_select_uid_destination.
+	UidDestination *UidDestination `protobuf:"bytes,6,opt,name=uid_destination,json=uidDestination,proto3,oneof"`
+}
+
 func (*Bound_All) isBound_Selector() {}
 
 func (*Bound_Destination) isBound_Selector() {}
 
 func (*Bound_Uid) isBound_Selector() {}
+
+func (*Bound_UidDestination) isBound_Selector() {}
 
 // Prefix is an IP prefix; bits beyond its length are 0.
 type Prefix struct {
@@ -1613,7 +1972,7 @@ type Prefix struct {
 
 func (x *Prefix) Reset() {
 	*x = Prefix{}
-	mi := &file_airbound_v1_terminal_proto_msgTypes[15]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1625,7 +1984,7 @@ func (x *Prefix) String() string {
 func (*Prefix) ProtoMessage() {}
 
 func (x *Prefix) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_terminal_proto_msgTypes[15]
+	mi := &file_airbound_v1_terminal_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1638,7 +1997,7 @@ func (x *Prefix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prefix.ProtoReflect.Descriptor instead.
 func (*Prefix) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{15}
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Prefix) GetAddress() []byte {
@@ -1655,15 +2014,69 @@ func (x *Prefix) GetLengthBits() uint32 {
 	return 0
 }
 
+// UidDestination is an app's connections to a destination.
+type UidDestination struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Android app uid.
+	Uid           uint32  `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	Destination   *Prefix `protobuf:"bytes,2,opt,name=destination,proto3" json:"destination,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UidDestination) Reset() {
+	*x = UidDestination{}
+	mi := &file_airbound_v1_terminal_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UidDestination) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UidDestination) ProtoMessage() {}
+
+func (x *UidDestination) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_terminal_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UidDestination.ProtoReflect.Descriptor instead.
+func (*UidDestination) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_terminal_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *UidDestination) GetUid() uint32 {
+	if x != nil {
+		return x.Uid
+	}
+	return 0
+}
+
+func (x *UidDestination) GetDestination() *Prefix {
+	if x != nil {
+		return x.Destination
+	}
+	return nil
+}
+
 var File_airbound_v1_terminal_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\n" +
-	"\x1aairbound/v1/terminal.proto\x12\vairbound.v1\x1a\x18airbound/v1/reason.proto\"T\n" +
+	"\x1aairbound/v1/terminal.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x18airbound/v1/reason.proto\"T\n" +
 	"\x1dTerminalServiceConnectRequest\x123\n" +
 	"\x06report\x18\x01 \x01(\v2\x1b.airbound.v1.TerminalReportR\x06report\"X\n" +
 	"\x1eTerminalServiceConnectResponse\x126\n" +
-	"\acommand\x18\x01 \x01(\v2\x1c.airbound.v1.TerminalCommandR\acommand\"\x9d\x03\n" +
+	"\acommand\x18\x01 \x01(\v2\x1c.airbound.v1.TerminalCommandR\acommand\"\xcb\x03\n" +
 	"\x0eTerminalReport\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\fR\x03mac\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12!\n" +
@@ -1673,7 +2086,19 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x11bounds_generation\x18\x06 \x01(\x04R\x10boundsGeneration\x12<\n" +
 	"\atrigger\x18\a \x01(\x0e2\".airbound.v1.TerminalReportTriggerR\atrigger\x124\n" +
 	"\x16malformed_inputs_total\x18\b \x01(\x04R\x14malformedInputsTotal\x121\n" +
-	"\barrivals\x18\t \x01(\v2\x15.airbound.v1.ArrivalsR\barrivals\"\x84\x05\n" +
+	"\barrivals\x18\t \x01(\v2\x15.airbound.v1.ArrivalsR\barrivals\x12,\n" +
+	"\x05flows\x18\n" +
+	" \x01(\v2\x16.airbound.v1.FlowStateR\x05flows\"\xa7\x02\n" +
+	"\tFlowState\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\x12#\n" +
+	"\rrefused_total\x18\x02 \x01(\x04R\frefusedTotal\x12%\n" +
+	"\x0efailures_total\x18\x03 \x01(\x04R\rfailuresTotal\x12\x18\n" +
+	"\afailure\x18\x04 \x01(\tR\afailure\x120\n" +
+	"\x14marked_packets_total\x18\x05 \x01(\x04R\x12markedPacketsTotal\x12.\n" +
+	"\x13paced_packets_total\x18\x06 \x01(\x04R\x11pacedPacketsTotal\x122\n" +
+	"\x15dropped_packets_total\x18\a \x01(\x04R\x13droppedPacketsTotal\"\x84\x05\n" +
 	"\bArrivals\x12%\n" +
 	"\x0earrivals_total\x18\x01 \x01(\x04R\rarrivalsTotal\x120\n" +
 	"\x14merged_reports_total\x18\x02 \x01(\x04R\x12mergedReportsTotal\x12:\n" +
@@ -1689,18 +2114,24 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	" \x01(\x04R\rlastSilenceMs\x124\n" +
 	"\x16silent_downloads_total\x18\v \x01(\x04R\x14silentDownloadsTotal\x126\n" +
 	"\x17resumed_downloads_total\x18\f \x01(\x04R\x15resumedDownloadsTotal\x122\n" +
-	"\x15server_messages_total\x18\r \x01(\x04R\x13serverMessagesTotal\"y\n" +
+	"\x15server_messages_total\x18\r \x01(\x04R\x13serverMessagesTotal\"\x8e\x02\n" +
 	"\x05Agent\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12/\n" +
 	"\bback_end\x18\x02 \x01(\v2\x14.airbound.v1.BackEndR\abackEnd\x12%\n" +
-	"\x0etakes_arrivals\x18\x03 \x01(\bR\rtakesArrivals\"\xd6\x01\n" +
+	"\x0etakes_arrivals\x18\x03 \x01(\bR\rtakesArrivals\x12\x19\n" +
+	"\bcan_mark\x18\x04 \x01(\bR\acanMark\x12\x1b\n" +
+	"\tcan_admit\x18\x05 \x01(\bR\bcanAdmit\x12\x19\n" +
+	"\bcan_pace\x18\x06 \x01(\bR\acanPace\x12#\n" +
+	"\rflows_refusal\x18\a \x01(\tR\fflowsRefusal\x12\x1b\n" +
+	"\tflows_max\x18\b \x01(\rR\bflowsMax\"\x93\x02\n" +
 	"\aBackEnd\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\vcan_set_max\x18\x02 \x01(\bR\tcanSetMax\x12\x1e\n" +
 	"\vcan_set_min\x18\x03 \x01(\bR\tcanSetMin\x124\n" +
 	"\x16can_select_destination\x18\x04 \x01(\bR\x14canSelectDestination\x12$\n" +
 	"\x0ecan_select_uid\x18\x05 \x01(\bR\fcanSelectUid\x12\x1b\n" +
-	"\trules_max\x18\x06 \x01(\rR\brulesMax\"\xd4\x03\n" +
+	"\trules_max\x18\x06 \x01(\rR\brulesMax\x12;\n" +
+	"\x1acan_select_uid_destination\x18\a \x01(\bR\x17canSelectUidDestination\"\xd4\x03\n" +
 	"\vDestination\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12 \n" +
 	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +
@@ -1730,15 +2161,30 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x04sack\x18\x03 \x01(\x04R\x04sack\x12'\n" +
 	"\x0ffast_retransmit\x18\x04 \x01(\x04R\x0efastRetransmit\x12\x18\n" +
 	"\atimeout\x18\x05 \x01(\x04R\atimeout\x12\x12\n" +
-	"\x04undo\x18\x06 \x01(\x04R\x04undo\"\x85\x02\n" +
+	"\x04undo\x18\x06 \x01(\x04R\x04undo\"\xbb\x02\n" +
 	"\x0fTerminalCommand\x127\n" +
 	"\n" +
 	"set_bounds\x18\x01 \x01(\v2\x16.airbound.v1.SetBoundsH\x00R\tsetBounds\x12:\n" +
 	"\vrenew_lease\x18\x02 \x01(\v2\x17.airbound.v1.RenewLeaseH\x00R\n" +
 	"renewLease\x12@\n" +
 	"\rset_reporting\x18\x03 \x01(\v2\x19.airbound.v1.SetReportingH\x00R\fsetReporting\x120\n" +
-	"\aarrived\x18\x04 \x01(\v2\x14.airbound.v1.ArrivedH\x00R\aarrivedB\t\n" +
-	"\acommand\"\x1f\n" +
+	"\aarrived\x18\x04 \x01(\v2\x14.airbound.v1.ArrivedH\x00R\aarrived\x124\n" +
+	"\tset_flows\x18\x05 \x01(\v2\x15.airbound.v1.SetFlowsH\x00R\bsetFlowsB\t\n" +
+	"\acommand\"\x9b\x01\n" +
+	"\bSetFlows\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x01 \x01(\x04R\n" +
+	"generation\x12'\n" +
+	"\x05flows\x18\x02 \x03(\v2\x11.airbound.v1.FlowR\x05flows\x12\x19\n" +
+	"\blease_ms\x18\x03 \x01(\rR\aleaseMs\x12+\n" +
+	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\"\xbc\x01\n" +
+	"\x04Flow\x12\x15\n" +
+	"\x03uid\x18\x01 \x01(\rH\x00R\x03uid\x88\x01\x01\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\fR\aaddress\x127\n" +
+	"\bcategory\x18\x03 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12)\n" +
+	"\x11admitted_us_per_s\x18\x04 \x01(\rR\x0eadmittedUsPerS\x12\x17\n" +
+	"\audp_bps\x18\x05 \x01(\x04R\x06udpBpsB\x06\n" +
+	"\x04_uid\"\x1f\n" +
 	"\aArrived\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\"\xe9\x01\n" +
 	"\tSetBounds\x12\x1e\n" +
@@ -1760,11 +2206,12 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\vinterval_ms\x18\x01 \x01(\rR\n" +
 	"intervalMs\x12!\n" +
 	"\fheartbeat_ms\x18\x02 \x01(\rR\vheartbeatMs\x129\n" +
-	"\x19rtt_ratio_change_permille\x18\x03 \x01(\rR\x16rttRatioChangePermille\"\xaa\x01\n" +
+	"\x19rtt_ratio_change_permille\x18\x03 \x01(\rR\x16rttRatioChangePermille\"\xf2\x01\n" +
 	"\x05Bound\x12\x12\n" +
 	"\x03all\x18\x01 \x01(\bH\x00R\x03all\x127\n" +
 	"\vdestination\x18\x02 \x01(\v2\x13.airbound.v1.PrefixH\x00R\vdestination\x12\x12\n" +
-	"\x03uid\x18\x03 \x01(\rH\x00R\x03uid\x12\x19\n" +
+	"\x03uid\x18\x03 \x01(\rH\x00R\x03uid\x12F\n" +
+	"\x0fuid_destination\x18\x06 \x01(\v2\x1b.airbound.v1.UidDestinationH\x00R\x0euidDestination\x12\x19\n" +
 	"\bmin_segs\x18\x04 \x01(\rR\aminSegs\x12\x19\n" +
 	"\bmax_segs\x18\x05 \x01(\rR\amaxSegsB\n" +
 	"\n" +
@@ -1772,7 +2219,10 @@ const file_airbound_v1_terminal_proto_rawDesc = "" +
 	"\x06Prefix\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\fR\aaddress\x12\x1f\n" +
 	"\vlength_bits\x18\x02 \x01(\rR\n" +
-	"lengthBits*\x85\x01\n" +
+	"lengthBits\"Y\n" +
+	"\x0eUidDestination\x12\x10\n" +
+	"\x03uid\x18\x01 \x01(\rR\x03uid\x125\n" +
+	"\vdestination\x18\x02 \x01(\v2\x13.airbound.v1.PrefixR\vdestination*\x85\x01\n" +
 	"\x0eRetransmission\x12\x1e\n" +
 	"\x1aRETRANSMISSION_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15RETRANSMISSION_TIMERS\x10\x01\x12\x1b\n" +
@@ -1816,7 +2266,7 @@ func file_airbound_v1_terminal_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_terminal_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_airbound_v1_terminal_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_airbound_v1_terminal_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_airbound_v1_terminal_proto_goTypes = []any{
 	(Retransmission)(0),                    // 0: airbound.v1.Retransmission
 	(ArrivalSource)(0),                     // 1: airbound.v1.ArrivalSource
@@ -1825,48 +2275,60 @@ var file_airbound_v1_terminal_proto_goTypes = []any{
 	(*TerminalServiceConnectRequest)(nil),  // 4: airbound.v1.TerminalServiceConnectRequest
 	(*TerminalServiceConnectResponse)(nil), // 5: airbound.v1.TerminalServiceConnectResponse
 	(*TerminalReport)(nil),                 // 6: airbound.v1.TerminalReport
-	(*Arrivals)(nil),                       // 7: airbound.v1.Arrivals
-	(*Agent)(nil),                          // 8: airbound.v1.Agent
-	(*BackEnd)(nil),                        // 9: airbound.v1.BackEnd
-	(*Destination)(nil),                    // 10: airbound.v1.Destination
-	(*ClassPart)(nil),                      // 11: airbound.v1.ClassPart
-	(*EventCounts)(nil),                    // 12: airbound.v1.EventCounts
-	(*TerminalCommand)(nil),                // 13: airbound.v1.TerminalCommand
-	(*Arrived)(nil),                        // 14: airbound.v1.Arrived
-	(*SetBounds)(nil),                      // 15: airbound.v1.SetBounds
-	(*RenewLease)(nil),                     // 16: airbound.v1.RenewLease
-	(*SetReporting)(nil),                   // 17: airbound.v1.SetReporting
-	(*Bound)(nil),                          // 18: airbound.v1.Bound
-	(*Prefix)(nil),                         // 19: airbound.v1.Prefix
-	(*Reason)(nil),                         // 20: airbound.v1.Reason
+	(*FlowState)(nil),                      // 7: airbound.v1.FlowState
+	(*Arrivals)(nil),                       // 8: airbound.v1.Arrivals
+	(*Agent)(nil),                          // 9: airbound.v1.Agent
+	(*BackEnd)(nil),                        // 10: airbound.v1.BackEnd
+	(*Destination)(nil),                    // 11: airbound.v1.Destination
+	(*ClassPart)(nil),                      // 12: airbound.v1.ClassPart
+	(*EventCounts)(nil),                    // 13: airbound.v1.EventCounts
+	(*TerminalCommand)(nil),                // 14: airbound.v1.TerminalCommand
+	(*SetFlows)(nil),                       // 15: airbound.v1.SetFlows
+	(*Flow)(nil),                           // 16: airbound.v1.Flow
+	(*Arrived)(nil),                        // 17: airbound.v1.Arrived
+	(*SetBounds)(nil),                      // 18: airbound.v1.SetBounds
+	(*RenewLease)(nil),                     // 19: airbound.v1.RenewLease
+	(*SetReporting)(nil),                   // 20: airbound.v1.SetReporting
+	(*Bound)(nil),                          // 21: airbound.v1.Bound
+	(*Prefix)(nil),                         // 22: airbound.v1.Prefix
+	(*UidDestination)(nil),                 // 23: airbound.v1.UidDestination
+	(*Reason)(nil),                         // 24: airbound.v1.Reason
+	(AccessCategory)(0),                    // 25: airbound.v1.AccessCategory
 }
 var file_airbound_v1_terminal_proto_depIdxs = []int32{
 	6,  // 0: airbound.v1.TerminalServiceConnectRequest.report:type_name -> airbound.v1.TerminalReport
-	13, // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
-	8,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
-	10, // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
+	14, // 1: airbound.v1.TerminalServiceConnectResponse.command:type_name -> airbound.v1.TerminalCommand
+	9,  // 2: airbound.v1.TerminalReport.agent:type_name -> airbound.v1.Agent
+	11, // 3: airbound.v1.TerminalReport.destinations:type_name -> airbound.v1.Destination
 	2,  // 4: airbound.v1.TerminalReport.trigger:type_name -> airbound.v1.TerminalReportTrigger
-	7,  // 5: airbound.v1.TerminalReport.arrivals:type_name -> airbound.v1.Arrivals
-	1,  // 6: airbound.v1.Arrivals.last_source:type_name -> airbound.v1.ArrivalSource
-	0,  // 7: airbound.v1.Arrivals.back_end:type_name -> airbound.v1.Retransmission
-	9,  // 8: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
-	12, // 9: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
-	11, // 10: airbound.v1.Destination.classes:type_name -> airbound.v1.ClassPart
-	3,  // 11: airbound.v1.ClassPart.application_class:type_name -> airbound.v1.ApplicationClass
-	15, // 12: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
-	16, // 13: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
-	17, // 14: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
-	14, // 15: airbound.v1.TerminalCommand.arrived:type_name -> airbound.v1.Arrived
-	18, // 16: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
-	20, // 17: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
-	19, // 18: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
-	4,  // 19: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
-	5,  // 20: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
-	20, // [20:21] is the sub-list for method output_type
-	19, // [19:20] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	8,  // 5: airbound.v1.TerminalReport.arrivals:type_name -> airbound.v1.Arrivals
+	7,  // 6: airbound.v1.TerminalReport.flows:type_name -> airbound.v1.FlowState
+	1,  // 7: airbound.v1.Arrivals.last_source:type_name -> airbound.v1.ArrivalSource
+	0,  // 8: airbound.v1.Arrivals.back_end:type_name -> airbound.v1.Retransmission
+	10, // 9: airbound.v1.Agent.back_end:type_name -> airbound.v1.BackEnd
+	13, // 10: airbound.v1.Destination.events:type_name -> airbound.v1.EventCounts
+	12, // 11: airbound.v1.Destination.classes:type_name -> airbound.v1.ClassPart
+	3,  // 12: airbound.v1.ClassPart.application_class:type_name -> airbound.v1.ApplicationClass
+	18, // 13: airbound.v1.TerminalCommand.set_bounds:type_name -> airbound.v1.SetBounds
+	19, // 14: airbound.v1.TerminalCommand.renew_lease:type_name -> airbound.v1.RenewLease
+	20, // 15: airbound.v1.TerminalCommand.set_reporting:type_name -> airbound.v1.SetReporting
+	17, // 16: airbound.v1.TerminalCommand.arrived:type_name -> airbound.v1.Arrived
+	15, // 17: airbound.v1.TerminalCommand.set_flows:type_name -> airbound.v1.SetFlows
+	16, // 18: airbound.v1.SetFlows.flows:type_name -> airbound.v1.Flow
+	24, // 19: airbound.v1.SetFlows.reason:type_name -> airbound.v1.Reason
+	25, // 20: airbound.v1.Flow.category:type_name -> airbound.v1.AccessCategory
+	21, // 21: airbound.v1.SetBounds.bounds:type_name -> airbound.v1.Bound
+	24, // 22: airbound.v1.SetBounds.reason:type_name -> airbound.v1.Reason
+	22, // 23: airbound.v1.Bound.destination:type_name -> airbound.v1.Prefix
+	23, // 24: airbound.v1.Bound.uid_destination:type_name -> airbound.v1.UidDestination
+	22, // 25: airbound.v1.UidDestination.destination:type_name -> airbound.v1.Prefix
+	4,  // 26: airbound.v1.TerminalService.Connect:input_type -> airbound.v1.TerminalServiceConnectRequest
+	5,  // 27: airbound.v1.TerminalService.Connect:output_type -> airbound.v1.TerminalServiceConnectResponse
+	27, // [27:28] is the sub-list for method output_type
+	26, // [26:27] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_terminal_proto_init() }
@@ -1874,17 +2336,21 @@ func file_airbound_v1_terminal_proto_init() {
 	if File_airbound_v1_terminal_proto != nil {
 		return
 	}
+	file_airbound_v1_access_point_proto_init()
 	file_airbound_v1_reason_proto_init()
-	file_airbound_v1_terminal_proto_msgTypes[9].OneofWrappers = []any{
+	file_airbound_v1_terminal_proto_msgTypes[10].OneofWrappers = []any{
 		(*TerminalCommand_SetBounds)(nil),
 		(*TerminalCommand_RenewLease)(nil),
 		(*TerminalCommand_SetReporting)(nil),
 		(*TerminalCommand_Arrived)(nil),
+		(*TerminalCommand_SetFlows)(nil),
 	}
-	file_airbound_v1_terminal_proto_msgTypes[14].OneofWrappers = []any{
+	file_airbound_v1_terminal_proto_msgTypes[12].OneofWrappers = []any{}
+	file_airbound_v1_terminal_proto_msgTypes[17].OneofWrappers = []any{
 		(*Bound_All)(nil),
 		(*Bound_Destination)(nil),
 		(*Bound_Uid)(nil),
+		(*Bound_UidDestination)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1892,7 +2358,7 @@ func file_airbound_v1_terminal_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_terminal_proto_rawDesc), len(file_airbound_v1_terminal_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   16,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
