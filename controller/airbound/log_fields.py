@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from airbound.core.addresses import address_text, mac_text
-from airbound.core.edca import Edca
-from airbound.core.effects import Bound, Note, WindowLimit
+from airbound.core.edca import Category, Edca
+from airbound.core.effects import Bound, Flow, Note, WindowLimit
 from airbound.core.reasons import Reason
 
 VALUES = ("before", "after", "limit")
@@ -31,6 +31,8 @@ def note(note: Note, reasons_most: int, bounds_most: int) -> dict[str, Any]:
         fields |= {"announced": announced} if announced else {}
     if note.windows is not None:
         fields |= _list("windows", [_window(limit) for limit in note.windows[:bounds_most]], len(note.windows))
+    if note.flows is not None:
+        fields |= _list("flows", [_flow(entry) for entry in note.flows[:bounds_most]], len(note.flows))
     return fields
 
 
@@ -61,6 +63,22 @@ def window(station: str, destination: str, max_bytes: int) -> dict[str, Any]:
     return {"station": station, **({"destination": destination} if destination else {}), "max_bytes": max_bytes}
 
 
+def flow(uid: int | None, destination: str, category: str, admitted_us_per_s: int, udp_bps: int) -> dict[str, Any]:
+    """What a terminal does with one of its flows."""
+    return {
+        **({} if uid is None else {"uid": uid}),
+        **({"destination": destination} if destination else {}),
+        **({"category": category} if category else {}),
+        **({"admitted_us_per_s": admitted_us_per_s} if admitted_us_per_s else {}),
+        **({"udp_bps": udp_bps} if udp_bps else {}),
+    }
+
+
+def category_name(category: int) -> str:
+    """An access category as in the log; empty for none."""
+    return Category(category).name.lower() if category else ""
+
+
 def _list(name: str, items: list[Any], count: int) -> dict[str, Any]:
     left_out = count - len(items)
     return {name: items, **({f"{name}_left_out": left_out} if left_out else {})}
@@ -76,3 +94,8 @@ def _queue(source: Edca) -> dict[str, Any]:
 
 def _window(source: WindowLimit) -> dict[str, Any]:
     return window(mac_text(source.mac), address_text(source.address) if source.address else "", source.max_bytes)
+
+
+def _flow(source: Flow) -> dict[str, Any]:
+    destination = address_text(source.address) if source.address else ""
+    return flow(source.uid, destination, category_name(source.category), source.admitted_us_per_s, source.udp_bps)

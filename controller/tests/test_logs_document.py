@@ -40,8 +40,17 @@ def tables() -> Iterator[list[list[str]]]:
         yield rows[2:]
 
 
-LINE, REASON, BOUND, QUEUE_FIELDS, WINDOW_FIELDS, KINDS, OTHER_KINDS = tables()
-OBJECTS = {"reasons": REASON, "bounds": BOUND, "queues": QUEUE_FIELDS, "windows": WINDOW_FIELDS}
+LINE, REASON, BOUND, QUEUE_FIELDS, WINDOW_FIELDS, FLOW_FIELDS, KINDS, OTHER_KINDS = tables()
+OBJECTS = {
+    "reasons": REASON,
+    "bounds": BOUND,
+    "queues": QUEUE_FIELDS,
+    "windows": WINDOW_FIELDS,
+    "flows": FLOW_FIELDS,
+}
+LIVE = terminal_pb2.ClassPart(
+    application_class=terminal_pb2.APPLICATION_CLASS_LIVE, connections=1, connections_sending=1, uids=[10073]
+)
 SEEN_NAMES = {row[0].strip("`") for row in KINDS}
 KIND_NAMES = SEEN_NAMES | {row[0].strip("`") for row in OTHER_KINDS}  # these need TLS, replicas or a switch
 
@@ -69,6 +78,7 @@ def check_line(fields: dict[str, Any]) -> None:
     assert ("bounds" in fields) == (fields["kind"] == "bounds")
     assert ("queues" in fields) == (fields["kind"] == "edca")
     assert ("windows" in fields) == (fields["kind"] == "windows")
+    assert ("flows" in fields) == (fields["kind"] == "flows")
     for reason in fields.get("reasons", []):
         assert reason["code"].upper() in Code.__members__
 
@@ -146,13 +156,14 @@ async def report(access_point: FakeAccessPoint, second: int, *sending: str) -> N
             mac=mac_from_text(mac),
             rx_packets=1000 * second,
             rx_bytes=1_534_000 * second,
+            rx_bitrate_kbps=54_000,
             connected_time_ms=9000,
             destinations=[SEEN] if mac == MACS[2] else [],
         )
         for mac in sending
     ]
     edca = access_point_pb2.EdcaState(
-        can_set=True, generation=access_point.generation, own=[QUEUE], stations=[QUEUE], wmm=False
+        can_set=True, generation=access_point.generation, own=[QUEUE], stations=[QUEUE], wmm=True
     )
     await access_point.report(
         access_point_pb2.AccessPointReport(
@@ -200,10 +211,14 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
                 await report(access_point, second, *MACS[:3])
             await process.until("senders")
             await process.until("windows")
-            await phone.report(upload(30_000, 20_000), monotonic_us=1)
+            live = upload(30_000, 20_000)
+            live.classes.append(LIVE)
+            phone.takes_flows = True
+            await phone.report(live, monotonic_us=1)
             await other.report(upload(30_000, 20_000), monotonic_us=1)
             await process.until("bounds", 2)
             await process.until("edca")
+            await process.until("flows")
             arrived = terminal_pb2.Arrivals(arrivals_total=1, last_source=terminal_pb2.ARRIVAL_SOURCE_NL80211)
             await other.report(terminal_pb2.Destination(address=b"\x01"), monotonic_us=2, arrivals=arrived)
             await process.until("refused")

@@ -19,6 +19,7 @@ from airbound.core.decisions import decide
 from airbound.core.edca_decision import decide_edca
 from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.failure import failed, internal_error
+from airbound.core.live_decision import decide_flows, decide_live, observe_live
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import restriction, why_bounds_ended
 from airbound.core.window_clamp import decide_windows
@@ -40,6 +41,8 @@ class CellDecisions:
         cell.windows.outdated = True
         for terminal in cell.terminals.values():
             effects += self.decide(cell, terminal, now_us)
+        if cell.live.flows:
+            effects += decide_live(cell, now_us)
         return effects
 
     def decide_by_report(
@@ -64,7 +67,15 @@ class CellDecisions:
                         effects += self.decide(cell, other, now_us)
         if cell.windows.senders and cell.windows.is_handed_over(terminal):  # none in most cells
             effects += self._scheduled(cell, decide_limits(cell, now_us))
+        if terminal.apps or terminal.has_flows:  # of few terminals
+            effects += self._decide_flows(cell, terminal, now_us)
         return effects
+
+    def _decide_flows(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
+        """Commands that follow from what a report says of live flows."""
+        if not observe_live(cell, terminal, now_us):
+            return decide_flows(cell, terminal, now_us)
+        return [*decide_live(cell, now_us), *self.decide_access_point(cell, now_us, everything=False)]
 
     def decide_due(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for a joined terminal whose time has come."""

@@ -8,6 +8,7 @@ from airbound.core.cell.stations import Change
 from airbound.core.cell_decisions import CellDecisions, cell_due_at_us, senders_note
 from airbound.core.effects import CellChanged, CellForgotten, Effect, Note, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned
+from airbound.core.live_decision import decide_live
 from airbound.core.placement import Placement
 from airbound.core.principals import Stream
 from airbound.core.rate_notes import note_assumed_rates
@@ -58,7 +59,7 @@ class Cells:
             return self._refusals.out_of_order(access_point, error.reason, now_us)
         access_point.malformed_inputs_total = report.malformed_inputs_total
         access_point.agent_version, access_point.edca = report.agent_version, report.edca
-        access_point.windows = report.windows
+        access_point.windows, access_point.station_flows = report.windows, report.station_flows
         access_point.last_report = event.octets
         if report.datapath_id or cell.datapath_id:
             self._take_datapath(cell, report.datapath_id, now_us)
@@ -97,6 +98,10 @@ class Cells:
             widened, notes = observe_widening(cell, now_us)
             moved, effects = moved or widened, effects + notes + note_assumed_rates(cell, now_us)
         effects += self._move_stations(cell, change, now_us)
+        if cell.live.flows:
+            granted = {key.mac for key, flow in cell.live.flows.items() if flow.granted}
+            cell.priorities.observe(cell.stations.by_mac, granted, now_us)
+            effects += decide_live(cell, now_us)
         if other_settings:
             effects += self._placement.place_stations(cell, now_us)
         elif moved:

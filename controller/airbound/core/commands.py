@@ -9,11 +9,15 @@ from airbound.core.addresses import address_text, mac_from_text, mac_text
 from airbound.core.effects import (
     Bound,
     Effect,
+    Flow,
     Note,
     RenewLease,
     SetBounds,
     SetEdca,
+    SetFlows,
+    SetStationFlows,
     SetWindows,
+    StationFlow,
     WindowLimit,
 )
 from airbound.core.leases import Step, next_set, next_step
@@ -198,3 +202,36 @@ def windows_command(
         return [effect]
     bssid = access_point.bssid
     return [effect, Note("info", "windows", mac_text(bssid), sent.reasons, windows=limits, cell=bssid)]
+
+
+def flows_command(
+    terminal: Terminal, flows: tuple[Flow, ...], reason: Reason, settings: Settings, now_us: int
+) -> list[Effect]:
+    """What must be sent to a terminal whose packets are to leave so, or as they are if there are no flows."""
+    step = next_step(terminal.flows_sent, flows, terminal.flows_generation, terminal.reported_at_us, now_us)
+    if step is Step.NOTHING:
+        return []
+    lease_ms, in_force = settings.parameters.safety.lease_ms, terminal.flows_generation
+    sent = terminal.flows_sent = next_set(
+        step, terminal.flows_sent, flows, (reason,), in_force=in_force, lease_ms=lease_ms, now_us=now_us
+    )
+    effect = SetFlows(terminal.stream, sent.generation, flows, lease_ms, sent.reasons[0])
+    if step is Step.RENEW:
+        return [effect]
+    name, bssid = terminal.name, _cell(terminal, None)
+    return [effect, Note("info", "flows", name, sent.reasons, terminal=name, cell=bssid, flows=flows)]
+
+
+def station_flows_command(
+    access_point: AccessPoint, flows: tuple[StationFlow, ...], reason: Reason, settings: Settings, now_us: int
+) -> list[Effect]:
+    """What must be sent to an access point that is to give packets to stations their category, or none."""
+    step = access_point.station_flows_step(flows, now_us)
+    if step is Step.NOTHING:
+        return []
+    lease_ms = settings.parameters.safety.lease_ms
+    in_force = access_point.station_flows.generation if access_point.station_flows else 0
+    sent = access_point.station_flows_sent = next_set(
+        step, access_point.station_flows_sent, flows, (reason,), in_force=in_force, lease_ms=lease_ms, now_us=now_us
+    )
+    return [SetStationFlows(access_point.stream, sent.generation, flows, lease_ms, sent.reasons[0])]

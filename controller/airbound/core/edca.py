@@ -25,6 +25,7 @@ class Category(IntEnum):
 class Edca(NamedTuple):
     """One queue's parameters: AIFSN and contention windows in slots, `txop_limit` in units of 32 us. In a set,
     `announced` are the stations', by what the access point announces; the others are those of its own queue.
+    `admission`: of what is announced, that only stations that were admitted may use the category (ACM).
     """
 
     category: Category
@@ -33,6 +34,7 @@ class Edca(NamedTuple):
     cw_max: int
     txop_limit: int
     announced: bool = False
+    admission: bool = False
 
 
 def is_contention_window(slots: int) -> bool:

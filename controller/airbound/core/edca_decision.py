@@ -9,6 +9,7 @@ from airbound.core.commands import edca_command
 from airbound.core.edca import Edca
 from airbound.core.effects import Effect
 from airbound.core.failure import failed, internal_error
+from airbound.core.live_decision import announced_priorities
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
 from airbound.core.restriction import cell_restriction, neighbours
@@ -37,6 +38,16 @@ def decide_edca(cell: CellState, now_us: int) -> list[Effect]:
 
 
 def _decide(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Reason, tuple[Edca, ...]]:
+    """The set for uploads and live flows, and why, or why the access point is to have its own parameters."""
+    reason, queues = _for_uploads(cell, access_point, now_us)
+    state = access_point.edca
+    if state is None or not cell.live.granted or reason.waits or reason.code is Code.CELL_STALE:
+        return reason, queues
+    priorities, why = announced_priorities(cell, state, queues, now_us)
+    return (why if why is not None and not queues else reason), (*queues, *priorities)
+
+
+def _for_uploads(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Reason, tuple[Edca, ...]]:
     """UPLOADS and the set, or why the access point is to have its own parameters."""
     unavailable, state = cell.unavailable(now_us), access_point.edca
     if unavailable is not None:

@@ -93,6 +93,50 @@ class SetWindows(NamedTuple):
     reason: Reason
 
 
+class Flow(NamedTuple):
+    """Packets of an app, to an address, or with both, of the app to the address; of all with neither. `category` of 0
+    leaves them their own. `udp_bps` of 0 is no limit.
+    """
+
+    uid: int | None
+    address: Address
+    category: int = 0
+    admitted_us_per_s: int = 0
+    udp_bps: int = 0
+
+
+class SetFlows(NamedTuple):
+    """Replace everything that the terminal at the end of `stream` does with how its packets leave it, under a lease; an
+    empty set ends all. The same generation again prolongs the lease.
+    """
+
+    stream: Stream
+    generation: int
+    flows: tuple[Flow, ...]
+    lease_ms: int
+    reason: Reason
+
+
+class StationFlow(NamedTuple):
+    """Packets from an address to a station, which the access point is to send in another category."""
+
+    mac: Mac
+    address: Address
+    category: int
+
+
+class SetStationFlows(NamedTuple):
+    """Replace every category that the access point at the end of `stream` gives to packets, under a lease; an empty set
+    ends all. The same generation again prolongs the lease.
+    """
+
+    stream: Stream
+    generation: int
+    flows: tuple[StationFlow, ...]
+    lease_ms: int
+    reason: Reason
+
+
 class SetStationRules(NamedTuple):
     """Replace the rules of the switch at the end of `stream`, under a lease. The same generation again prolongs the
     lease.
@@ -146,6 +190,7 @@ class Note(NamedTuple):
     terminal: str = ""  # name
     cell: Mac = b""
     windows: tuple[WindowLimit, ...] | None = None
+    flows: tuple[Flow, ...] | None = None
 
     @property
     def kind(self) -> str:
@@ -165,7 +210,9 @@ def refusal(principal: Principal, reason: Reason, cell: Mac = b"", *, count: int
     return Note(repeated_level(count), "refused", who, (reason,), terminal=terminal, cell=cell)
 
 
-Command = SetBounds | RenewLease | SetReporting | Arrived | SetEdca | SetWindows | SetStationRules
+TerminalCommand = SetBounds | RenewLease | SetReporting | Arrived | SetFlows
+AccessPointCommand = SetEdca | SetWindows | SetStationFlows
+Command = TerminalCommand | AccessPointCommand | SetStationRules
 """What goes to an agent or a switch."""
 
 Effect = Command | CloseStream | CellChanged | StationsChanged | CellForgotten | Note

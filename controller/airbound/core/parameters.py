@@ -216,6 +216,21 @@ class WindowClampParameters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class LiveParameters:
+    """Applications of class live, by the phones' tables: cell/live.py."""
+
+    enabled: Annotated[
+        bool, Field(description="false: live flows get nothing that others do not, and nothing is announced for them")
+    ] = True
+    rate_bps: Annotated[
+        float, _within(1e4, 1e9, "that a live flow needs at every moment; one that sends at more needs its own rate")
+    ] = 700e3
+    air_most: Annotated[float, _within(0, 0.9, "part of the air for live flows: further ones are refused a grant")] = (
+        0.4
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class PaperParameters:
     """The tables of the source paper."""
 
@@ -284,6 +299,7 @@ class Parameters:
     edca: EdcaParameters = EdcaParameters()
     window_clamp: WindowClampParameters = WindowClampParameters()
     openflow: OpenflowParameters = OpenflowParameters()
+    live: LiveParameters = LiveParameters()
     paper: PaperParameters = PaperParameters()
     bdp: BdpParameters = BdpParameters()
     aggregate: AggregateParameters = AggregateParameters()

@@ -11,7 +11,7 @@ from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell_decisions import CellDecisions
 from airbound.core.claims import is_live
-from airbound.core.commands import bounds_command
+from airbound.core.commands import bounds_command, flows_command
 from airbound.core.effects import Effect, Note, SetReporting
 from airbound.core.reasons import Code, Reason
 from airbound.core.registry import Registry
@@ -97,10 +97,13 @@ class Placement:
         reason = terminal.unplaced
         if is_live(terminal) and (reason is None or not reason.releases):
             reason = restriction(terminal, self._registry.settings) or reason
-        terminal.no_bounds = reason
+        terminal.no_bounds = terminal.no_flows = reason
         if reason is None or not reason.releases:
             return []
-        return bounds_command(terminal, (), reason, self._registry.settings, now_us)
+        effects = bounds_command(terminal, (), reason, self._registry.settings, now_us)
+        if terminal.has_flows:
+            effects += flows_command(terminal, (), reason, self._registry.settings, now_us)
+        return effects
 
     def _set_reporting(self, terminal: Terminal) -> list[Effect]:
         """Send when to report, by the settings of its cell, unless a terminal was sent that."""

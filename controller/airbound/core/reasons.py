@@ -57,6 +57,8 @@ class Code(IntEnum):
     AGGREGATES = 54
     PHY_RATE = 55
     WIDENED = 56
+    LIVE_FLOWS = 57
+    PRIORITY_NOT_GRANTED = 58
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63
@@ -110,6 +112,12 @@ class Code(IntEnum):
     # Released as well.
     KEPT_TXOP = 160
     NEIGHBOURS = 161
+    NO_LIVE_FLOW = 162
+    LIVE_OFF = 163
+    CANNOT_MARK = 164
+    NO_WMM = 165
+    LIVE_AIR = 166
+    TAKES_ALL = 167
 
 
 _WAITING_UP_TO, _RELEASED_UP_TO = 19, 39

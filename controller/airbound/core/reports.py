@@ -34,6 +34,8 @@ REPORT_DESTINATIONS_MAX = 4096  # of all stations of a report
 LINKS_MAX = 15  # of a multi-link device
 RECENT_MAX_US = 60_000_000  # as the longest interval of an agent
 SURVEY_REFUSAL_MAX_CHARACTERS = 200
+APP_PARTS_MAX = 64  # of a terminal: what is decided for them is bounded
+APP_UIDS_MAX = 16  # of one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Station(NamedTuple):
     rx_rate_format: int = 0  # airbound.v1.RateFormat; 0: not known
     tx_rate_format: int = 0
     airtime_us: int = 0  # both ways; 0 also if it is not measured
+    rx_video_packets: int = 0  # of rx_packets, those of the categories for video and for voice; 0 if not counted
+    rx_voice_packets: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,7 @@ class EdcaState:
     refused_total: int = 0  # commands
     can_set_stations: bool = False  # what it announces
     stations_refusal: str = ""  # why not
+    takes_priorities: bool = False  # whether that may be of video and voice, with admission
 
 
 class WindowState(NamedTuple):
@@ -95,6 +100,17 @@ class WindowState(NamedTuple):
     connections_evicted_total: int = 0
     limited_segments_total: int = 0
     limits_max: int = 0  # of a set; 0: no number is given
+
+
+class StationFlowState(NamedTuple):
+    """What an access point does with the packets that it sends to its stations."""
+
+    can_set: bool = False
+    refusal: str = ""  # why not
+    generation: int = 0  # of the set in force; 0 while there is none
+    refused_total: int = 0  # commands
+    flows_max: int = 0  # of a set
+    marked_packets_total: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +158,7 @@ class AccessPointReport:
     destinations: Mapping[Mac, tuple[Destination, ...]] = field(default_factory=dict)  # of stations that have some
     datapath_id: int = 0  # of the OpenFlow switch that the BSS is a port of; 0: not known
     recent_us: int = 0  # how long the last moment is; 0 from an agent that does not look more often than it reports
+    station_flows: StationFlowState | None = None  # none from an agent that changes none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +170,21 @@ class BackEnd:
     can_set_min: bool = True
     can_select_destination: bool = True
     rules_max: int = 0
+    can_select_uid_destination: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowAbilities:
+    """What a terminal can do with how its packets leave it; `refusal` is why not."""
+
+    can_mark: bool = False
+    can_admit: bool = False
+    can_pace: bool = False
+    refusal: str = ""
+    flows_max: int = 0
+
+
+NO_FLOWS = FlowAbilities()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +194,7 @@ class Agent:
     version: str = ""
     back_end: BackEnd = BackEnd()
     takes_arrivals: bool = False
+    flows: FlowAbilities = NO_FLOWS
 
 
 NO_AGENT = Agent("", BackEnd(name="", can_set_max=False, can_set_min=False, can_select_destination=False))
@@ -178,6 +211,31 @@ class Arrivals(NamedTuple):
     age_ms: int
 
 
+class AppPart(NamedTuple):
+    """What of a terminal's connections to an address is of applications of one class, one of ApplicationClass. Counters
+    run since its agent started.
+    """
+
+    address: Address
+    application_class: int
+    connections_sending: int
+    delivered_bytes: int
+    queued_bytes: int
+    uids: tuple[int, ...]
+
+
+class FlowState(NamedTuple):
+    """What a terminal did with the flows that it was sent."""
+
+    generation: int = 0  # of the set in force; 0 while there is none
+    refused_total: int = 0  # sets
+    failures_total: int = 0  # sets that could not be applied
+    failure: str = ""  # the last cause; empty while the last set was applied
+    marked_packets_total: int = 0
+    paced_packets_total: int = 0
+    dropped_packets_total: int = 0
+
+
 @dataclass(slots=True)  # not frozen for the reason above; nobody changes one
 class TerminalReport:
     """One sample of a terminal's senders. `bounds_generation` is 0 while the kernel's defaults are in force, `agent` is
@@ -192,3 +250,5 @@ class TerminalReport:
     malformed_inputs_total: int = 0
     agent: Agent | None = None
     arrivals: Arrivals | None = None
+    apps: tuple[AppPart, ...] = ()  # of the classes but the default
+    flows: FlowState | None = None  # none from an agent that changes none

@@ -6,13 +6,18 @@ from collections.abc import Iterable
 from airbound.core.addresses import IPV4_OCTETS
 from airbound.core.edca import Edca
 from airbound.core.effects import (
+    AccessPointCommand,
     Arrived,
     Bound,
+    Flow,
     RenewLease,
     SetBounds,
     SetEdca,
+    SetFlows,
     SetReporting,
+    SetStationFlows,
     SetWindows,
+    TerminalCommand,
     WindowLimit,
 )
 from airbound.core.principals import Stream
@@ -22,13 +27,31 @@ from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
 _CODES = frozenset(code.value for code in Code)
 
 
-def agent_command(effect: SetBounds | RenewLease | SetReporting | Arrived | SetEdca | SetWindows) -> bytes:
+def agent_command(effect: TerminalCommand | AccessPointCommand) -> bytes:
     """What goes to an agent: the response of the service that it called."""
-    return access_point_command(effect) if isinstance(effect, SetEdca | SetWindows) else terminal_command(effect)
+    if isinstance(effect, SetEdca | SetWindows | SetStationFlows):
+        return access_point_command(effect)
+    return terminal_command(effect)
 
 
-def access_point_command(effect: SetEdca | SetWindows) -> bytes:
+def access_point_command(effect: AccessPointCommand) -> bytes:
     """What goes to an access point: an AccessPointServiceConnectResponse."""
+    if isinstance(effect, SetStationFlows):
+        set_station_flows = access_point_pb2.SetStationFlows(
+            generation=effect.generation,
+            flows=[
+                access_point_pb2.StationFlow(
+                    mac=entry.mac,
+                    address=entry.address,
+                    category=entry.category,  # type: ignore[arg-type]  # the same numbers: tested
+                )
+                for entry in effect.flows
+            ],
+            lease_ms=effect.lease_ms,
+            reason=reason_message(effect.reason),
+        )
+        command = access_point_pb2.AccessPointCommand(set_station_flows=set_station_flows)
+        return access_point_pb2.AccessPointServiceConnectResponse(command=command).SerializeToString()
     if isinstance(effect, SetWindows):
         set_windows = access_point_pb2.SetWindows(
             generation=effect.generation,
@@ -67,10 +90,27 @@ def queue(entry: Edca) -> access_point_pb2.Edca:
         cw_min=entry.cw_min,
         cw_max=entry.cw_max,
         txop_limit=entry.txop_limit,
+        admission=entry.admission,
     )
 
 
-def terminal_effect(octets: bytes, stream: Stream) -> SetBounds | RenewLease | SetReporting | Arrived | None:
+def flow(entry: Flow) -> terminal_pb2.Flow:
+    """What is done with one of a terminal's flows."""
+    return terminal_pb2.Flow(
+        uid=entry.uid,
+        address=entry.address,
+        category=entry.category,  # type: ignore[arg-type]  # the same numbers: tested
+        admitted_us_per_s=entry.admitted_us_per_s,
+        udp_bps=entry.udp_bps,
+    )
+
+
+def _flow_of(message: terminal_pb2.Flow) -> Flow:
+    uid = message.uid if message.HasField("uid") else None
+    return Flow(uid, message.address, message.category, message.admitted_us_per_s, message.udp_bps)
+
+
+def terminal_effect(octets: bytes, stream: Stream) -> TerminalCommand | None:
     """A command as another replica of the controller made it, for a stream here; none if this version has no such
     command. What is for people is in the log of the replica that decided.
     """
@@ -103,6 +143,11 @@ def terminal_effect(octets: bytes, stream: Stream) -> SetBounds | RenewLease | S
             )
         case "arrived":
             return Arrived(stream, command.arrived.bssid)
+        case "set_flows":
+            flows = command.set_flows
+            return SetFlows(
+                stream, flows.generation, tuple(map(_flow_of, flows.flows)), flows.lease_ms, reason_of(flows.reason)
+            )
         case _:
             return None
 
@@ -119,13 +164,21 @@ def reason_of(message: reason_pb2.Reason) -> Reason:
     )
 
 
-def terminal_command(effect: SetBounds | RenewLease | SetReporting | Arrived) -> bytes:
+def terminal_command(effect: TerminalCommand) -> bytes:
     """What goes to a terminal: a TerminalServiceConnectResponse."""
     if isinstance(effect, RenewLease):
         renew = terminal_pb2.RenewLease(generation=effect.generation, lease_ms=effect.lease_ms)
         command = terminal_pb2.TerminalCommand(renew_lease=renew)
     elif isinstance(effect, Arrived):
         command = terminal_pb2.TerminalCommand(arrived=terminal_pb2.Arrived(bssid=effect.bssid))
+    elif isinstance(effect, SetFlows):
+        set_flows = terminal_pb2.SetFlows(
+            generation=effect.generation,
+            flows=[flow(entry) for entry in effect.flows],
+            lease_ms=effect.lease_ms,
+            reason=reason_message(effect.reason),
+        )
+        command = terminal_pb2.TerminalCommand(set_flows=set_flows)
     elif isinstance(effect, SetBounds):
         set_bounds = terminal_pb2.SetBounds(
             generation=effect.generation,

@@ -14,6 +14,8 @@ from airbound.core.bands import BAND_NAMES
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.reports import (
+    APP_PARTS_MAX,
+    APP_UIDS_MAX,
     BITRATE_MAX_KBPS,
     CONNECTIONS_MAX,
     COUNTER_MAX,
@@ -35,12 +37,16 @@ from airbound.core.reports import (
     UNKNOWN_RADIO,
     AccessPointReport,
     Agent,
+    AppPart,
     Arrivals,
     BackEnd,
     Destination,
     EdcaState,
+    FlowAbilities,
+    FlowState,
     Radio,
     Station,
+    StationFlowState,
     Survey,
     TerminalReport,
     WindowState,
@@ -74,6 +80,8 @@ _NO_DESTINATIONS: "Mapping[bytes, tuple[Destination, ...]]" = {}  # made once: m
 _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
 _MEASURED = access_point_pb2.AIRTIME_SOURCE_MEASURED
 _CATEGORIES = {category.value: category for category in Category}
+_CLASSES = frozenset(terminal_pb2.ApplicationClass.values()) - {0}
+_FLOW_COUNTERS = tuple(field.name for field in terminal_pb2.FlowState.DESCRIPTOR.fields if field.name != "failure")
 
 
 def access_point_report(
@@ -114,6 +122,9 @@ def access_point_report(
         windows=windows,
         destinations=destinations,
         datapath_id=message.datapath_id,
+        station_flows=_station_flow_state(message.station_flows, refusals)
+        if message.HasField("station_flows")
+        else None,
     )
     return report, refusals
 
@@ -157,7 +168,12 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
     destinations = _destinations(message, refusals)
     malformed = message.malformed_inputs_total
     arrivals = _arrivals(message.arrivals, refusals) if message.HasField("arrivals") else None
-    return TerminalReport(mac, sequence, monotonic_us, destinations, generation, malformed, agent, arrivals), refusals
+    apps = _app_parts(message, refusals)
+    flows = _flow_state(message.flows, refusals) if message.HasField("flows") else None
+    report = TerminalReport(
+        mac, sequence, monotonic_us, destinations, generation, malformed, agent, arrivals, apps, flows
+    )
+    return report, refusals
 
 
 def _check_head(mac: bytes, field: str, sequence: int, monotonic_us: int) -> None:
@@ -243,6 +259,9 @@ def _station(entry: access_point_pb2.Station, index: int, refusals: list[Reason]
             entry.rx_rate_format,
             entry.tx_rate_format,
             airtime_us if entry.airtime_source == _MEASURED and airtime_us <= COUNTER_MAX else 0,
+            # More than all packets are none of theirs.
+            min(entry.rx_video_packets, rx_packets),
+            min(entry.rx_voice_packets, rx_packets),
         ),
     )
 
@@ -375,24 +394,17 @@ def _edca_state_of(octets: bytes) -> tuple[EdcaState | None, tuple[Reason, ...]]
     message, refusals = access_point_pb2.EdcaState.FromString(octets), list[Reason]()
     if message.generation > COUNTER_MAX:
         return None, (Reason(Code.OUT_OF_RANGE, "edca.generation", after=message.generation, limit=COUNTER_MAX),)
-    refusal = message.refusal
-    if len(refusal) > REFUSAL_MAX_CHARACTERS or not refusal.isprintable():
-        refusals.append(Reason(Code.MALFORMED, "edca.refusal"))
-        refusal = ""
-    stations_refusal = message.stations_refusal
-    if len(stations_refusal) > REFUSAL_MAX_CHARACTERS or not stations_refusal.isprintable():
-        refusals.append(Reason(Code.MALFORMED, "edca.stations_refusal"))
-        stations_refusal = ""
     state = EdcaState(
         can_set=message.can_set,
-        refusal=refusal,
+        refusal=_refusal(message.refusal, "edca.refusal", refusals),
         generation=message.generation,
         own=_queues(message.own, "edca.own", refusals),
         stations=_queues(message.stations, "edca.stations", refusals),
         wmm=message.wmm,
         refused_total=message.refused_total,
         can_set_stations=message.can_set_stations,
-        stations_refusal=stations_refusal,
+        stations_refusal=_refusal(message.stations_refusal, "edca.stations_refusal", refusals),
+        takes_priorities=message.takes_priorities,
     )
     return state, tuple(refusals)
 
@@ -429,7 +441,9 @@ def _queue(entry: access_point_pb2.Edca) -> Edca:
         _out_of_range("cw_max", entry.cw_max, entry.cw_min)
     if entry.txop_limit > TXOP_LIMIT_MAX:
         _out_of_range("txop_limit", entry.txop_limit, TXOP_LIMIT_MAX)
-    return Edca(category, entry.aifsn, entry.cw_min, entry.cw_max, entry.txop_limit)
+    return Edca(
+        category, entry.aifsn, entry.cw_min, entry.cw_max, entry.txop_limit, announced=False, admission=entry.admission
+    )
 
 
 def _version(version: str, field: str, refusals: list[Reason]) -> str:
@@ -454,8 +468,93 @@ def _agent(message: terminal_pb2.Agent, refusals: list[Reason]) -> Agent:
             can_set_min=back_end.can_set_min,
             can_select_destination=back_end.can_select_destination,
             rules_max=back_end.rules_max,
+            can_select_uid_destination=back_end.can_select_uid_destination,
         ),
-        takes_arrivals=message.takes_arrivals,
+        message.takes_arrivals,
+        FlowAbilities(
+            can_mark=message.can_mark,
+            can_admit=message.can_admit,
+            can_pace=message.can_pace,
+            refusal=_refusal(message.flows_refusal, "agent.flows_refusal", refusals),
+            flows_max=message.flows_max,
+        ),
+    )
+
+
+def _refusal(text: str, field: str, refusals: list[Reason]) -> str:
+    """Why something cannot be done, in an agent's words: for people only."""
+    if len(text) <= REFUSAL_MAX_CHARACTERS and text.isprintable():
+        return text
+    refusals.append(Reason(Code.MALFORMED, field))
+    return ""
+
+
+def _app_parts(message: terminal_pb2.TerminalReport, refusals: list[Reason]) -> tuple[AppPart, ...]:
+    """The parts of applications with a class; most terminals have none. One of a later version's class is left out.
+    Of a report there is one refusal, so that their number is bounded.
+    """
+    parts, refusal = list[AppPart](), None
+    for index, destination in enumerate(message.destinations):
+        for number, entry in enumerate(destination.classes):
+            field = f"destinations[{index}].classes[{number}]"
+            if entry.application_class not in _CLASSES:
+                continue
+            if len(parts) == APP_PARTS_MAX:
+                refusal = refusal or Reason(Code.TOO_MANY_ENTRIES, field, after=APP_PARTS_MAX + 1, limit=APP_PARTS_MAX)
+                continue
+            try:
+                parts.append(_app_part(destination.address, entry))
+            except RefusedError as error:
+                refusal = refusal or _within(field, error.reason)
+    if refusal is not None:
+        refusals.append(refusal)
+    return tuple(parts)
+
+
+def _app_part(address: bytes, entry: terminal_pb2.ClassPart) -> AppPart:
+    if not is_peer_address(address):
+        _malformed("address", address)
+    for field, limit in (
+        ("connections_sending", CONNECTIONS_MAX),
+        ("delivered_bytes", COUNTER_MAX),
+        ("queued_bytes", COUNTER_MAX),
+    ):
+        if getattr(entry, field) > limit:
+            _out_of_range(field, getattr(entry, field), limit)
+    uids = tuple(entry.uids)
+    if len(uids) > APP_UIDS_MAX:
+        raise RefusedError(Reason(Code.TOO_MANY_ENTRIES, "uids", after=len(uids), limit=APP_UIDS_MAX))
+    return AppPart(
+        address, entry.application_class, entry.connections_sending, entry.delivered_bytes, entry.queued_bytes, uids
+    )
+
+
+def _flow_state(message: terminal_pb2.FlowState, refusals: list[Reason]) -> FlowState | None:
+    """What a terminal does with its flows; none if it cannot be known which set is in force."""
+    counters = dict[str, int]()
+    for field in _FLOW_COUNTERS:
+        value = getattr(message, field)
+        if value > COUNTER_MAX:
+            refusals.append(Reason(Code.OUT_OF_RANGE, f"flows.{field}", after=value, limit=COUNTER_MAX))
+            return None
+        counters[field] = value
+    return FlowState(failure=_refusal(message.failure, "flows.failure", refusals), **counters)
+
+
+def _station_flow_state(message: access_point_pb2.StationFlowState, refusals: list[Reason]) -> StationFlowState | None:
+    """What an access point does with its stations' flows; none if it cannot be known which set is in force."""
+    for field in ("generation", "refused_total", "marked_packets_total"):
+        value = getattr(message, field)
+        if value > COUNTER_MAX:
+            refusals.append(Reason(Code.OUT_OF_RANGE, f"station_flows.{field}", after=value, limit=COUNTER_MAX))
+            return None
+    return StationFlowState(
+        message.can_set,
+        _refusal(message.refusal, "station_flows.refusal", refusals),
+        message.generation,
+        message.refused_total,
+        message.flows_max,
+        message.marked_packets_total,
     )
 
 

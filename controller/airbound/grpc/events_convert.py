@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from airbound.core.addresses import address_text, mac_from_text, mac_text
-from airbound.core.effects import Level
+from airbound.core.effects import Flow, Level
 from airbound.grpc.command_convert import queue_messages, reason_message
 from airbound.grpc.operations_convert import window_limit_sent
 from airbound.runtime.history import Entry
@@ -44,7 +44,20 @@ def event(entry: Entry, replica: str = "") -> events_pb2.Event:
     if note.windows is not None:
         message.windows.SetInParent()
         message.windows.limits.extend(map(window_limit_sent, note.windows))
+    if note.flows is not None:
+        message.flows.SetInParent()
+        message.flows.flows.extend(map(_flow_sent, note.flows))
     return message
+
+
+def _flow_sent(flow: Flow) -> events_pb2.FlowSent:
+    return events_pb2.FlowSent(
+        uid=flow.uid,
+        destination=address_text(flow.address) if flow.address else "",
+        category=flow.category,  # type: ignore[arg-type]  # the same numbers: tested
+        admitted_us_per_s=flow.admitted_us_per_s,
+        udp_bps=flow.udp_bps,
+    )
 
 
 def selector(event_filter: events_pb2.EventFilter, now_us: int) -> Callable[[Entry], bool]:

@@ -70,7 +70,41 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
             message.edca.CopyFrom(_cell_edca(state, access_point, access_point.edca, now_us))
         if access_point.windows is not None:
             message.windows.CopyFrom(_cell_windows(state, access_point, access_point.windows, now_us))
+    if state.live.flows or state.live.failures_total:
+        message.live.CopyFrom(_cell_live(state, now_us))
     return message
+
+
+def _cell_live(state: CellState, now_us: int) -> operations_pb2.CellLive:
+    closed_by = state.priorities.closed_by(now_us) if state.live.granted else b""
+    return operations_pb2.CellLive(
+        flows=len(state.live.flows),
+        granted=state.live.granted,
+        air=state.live.granted_part,
+        closed_by=mac_text(closed_by) if closed_by else "",
+        failures_total=state.live.failures_total,
+    )
+
+
+def _live_flows(state: CellState, mac: Mac) -> list[operations_pb2.LiveFlow]:
+    """A terminal's, by destination."""
+    views = []
+    for key, flow in sorted(state.live.flows.items()):
+        if key.mac != mac:
+            continue
+        view = operations_pb2.LiveFlow(
+            destination=address_text(key.address),
+            uids=flow.uids,
+            used_bps=round(flow.used_bps),
+            need_bps=round(flow.need_bps),
+            air=flow.part,
+            granted=flow.granted,
+            admitted_us_per_s=flow.admitted_us_per_s,
+        )
+        if flow.refused is not None:
+            view.refused.CopyFrom(reason_message(flow.refused))
+        views.append(view)
+    return views
 
 
 def _cell_edca(
@@ -88,6 +122,7 @@ def _cell_edca(
             refused_total=reported.refused_total,
             can_set_stations=reported.can_set_stations,
             stations_refusal=reported.stations_refusal,
+            takes_priorities=reported.takes_priorities,
         ),
         uplink_bps=round(access.uplink_bps),
         downlink_bps=round(access.downlink_bps),
@@ -183,6 +218,12 @@ def terminal(
             decision.notes.append(reason_message(omitted[decision.destination]))
     if state.no_bounds is not None:
         message.no_bounds.CopyFrom(reason_message(state.no_bounds))
+    if cell_state is not None and cell_state.live.flows:
+        message.live_flows.extend(_live_flows(cell_state, state.mac))
+    if state.flow_state is not None:
+        message.flows_generation_in_force = state.flow_state.generation
+        message.flows_failure = state.flow_state.failure
+    message.flows_generation_sent = state.flows_sent.generation if state.flows_sent is not None else 0
     return message
 
 

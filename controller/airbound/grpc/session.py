@@ -21,7 +21,9 @@ from airbound.core.effects import (
     RenewLease,
     SetBounds,
     SetEdca,
+    SetFlows,
     SetReporting,
+    SetStationFlows,
     SetStationRules,
     SetWindows,
 )
@@ -60,6 +62,7 @@ class Session:
         "_broken",
         "_closing",
         "_context",
+        "_flows",
         "_hang_up",
         "_reporting",
         "_slow",
@@ -100,7 +103,9 @@ class Session:
         self._waiting: SetBounds | RenewLease | SetEdca | SetStationRules | None = None
         self._reporting: SetReporting | None = None
         self._arrived: Arrived | None = None
-        self._windows: SetWindows | None = None  # beside the other kind of set that an access point is sent
+        # Beside the other kind of set that an access point, or a terminal, is sent.
+        self._windows: SetWindows | None = None
+        self._flows: SetFlows | SetStationFlows | None = None
         self._waiting_since_s = 0.0
         self._written = written
         self._writing_since_s = 0.0
@@ -123,6 +128,8 @@ class Session:
             self._arrived = command
         elif isinstance(command, SetWindows):
             self._windows, self._waiting_since_s = command, time.perf_counter()
+        elif isinstance(command, SetFlows | SetStationFlows):
+            self._flows, self._waiting_since_s = command, time.perf_counter()
         elif isinstance(command, SetBounds | SetEdca | SetStationRules) or not isinstance(self._waiting, SetBounds):
             self._waiting, self._waiting_since_s = command, time.perf_counter()
             if isinstance(command, SetBounds):
@@ -158,7 +165,7 @@ class Session:
 
     def _next(self) -> Command | None:
         """What is written next: that the phone has arrived is of use at once or never."""
-        return self._arrived or self._reporting or self._waiting or self._windows
+        return self._arrived or self._reporting or self._waiting or self._windows or self._flows
 
     async def _write(self) -> None:
         try:
@@ -178,6 +185,8 @@ class Session:
                     since_s = self._waiting_since_s
                     if command is self._windows:
                         self._windows = None
+                    elif command is self._flows:
+                        self._flows = None
                     else:
                         self._waiting = None
                 await self._context.write(
@@ -187,7 +196,7 @@ class Session:
                     self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):
             # The stream is gone; its reader finds out as well.
-            self._waiting = self._reporting = self._arrived = self._windows = None
+            self._waiting = self._reporting = self._arrived = self._windows = self._flows = None
             self._answer_due, self._broken = False, True
         finally:
             self._writer, self._writing_since_s = None, 0.0

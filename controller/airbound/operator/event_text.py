@@ -10,6 +10,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 from airbound import log_fields, log_text
+from airbound.core.edca import Category
 from airbound.operator import color
 from airbound.operator.values import printable, queue_fields, reason_fields
 from airbound.v1 import events_pb2
@@ -17,8 +18,9 @@ from airbound.v1 import events_pb2
 KIND_WIDTH, SUBJECT_WIDTH = 12, 17  # "disconnected", a BSSID
 TEXT_WIDTH_MIN = 30  # a terminal that leaves less than that is not wrapped for
 _STYLES = {
-    "bounds": color.GREEN, "edca": color.GREEN, "windows": color.GREEN, "senders": color.CYAN, "cell": color.CYAN,
-    "mode": color.BOLD, "exempt": color.BOLD, "not_exempt": color.BOLD, "failed": color.RED,
+    "bounds": color.GREEN, "edca": color.GREEN, "windows": color.GREEN, "flows": color.GREEN,
+    "senders": color.CYAN, "cell": color.CYAN, "mode": color.BOLD,
+    "exempt": color.BOLD, "not_exempt": color.BOLD, "failed": color.RED,
 }  # fmt: skip
 
 
@@ -75,7 +77,20 @@ def _decided(event: events_pb2.Event) -> dict[str, Any]:
         shown["windows"] = [
             log_fields.window(limit.station, limit.destination, limit.max_bytes) for limit in event.windows.limits
         ]
+    if event.HasField("flows"):
+        shown["flows"] = list(map(_flow_fields, event.flows.flows))
     return shown
+
+
+def _flow_fields(flow: events_pb2.FlowSent) -> dict[str, Any]:
+    known = flow.category in set(map(int, Category))
+    return log_fields.flow(
+        flow.uid if flow.HasField("uid") else None,
+        flow.destination,
+        log_fields.category_name(flow.category) if known else "",
+        flow.admitted_us_per_s,
+        flow.udp_bps,
+    )
 
 
 class Writer:

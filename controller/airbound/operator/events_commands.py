@@ -22,7 +22,7 @@ OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # exit codes, as in cli.py
 LISTED, FOLLOWED = 100, 10  # events, if no other limit is given
 LIMIT_MAX = 1_000_000
 KINDS = (
-    "bounds", "senders", "connected", "disconnected", "refused", "edca", "windows", "failed", "mode", "exempt",
+    "bounds", "senders", "connected", "disconnected", "refused", "edca", "windows", "flows", "failed", "mode", "exempt",
     "reload", "unlimited", "limited", "unbounded", "bounded", "crowded", "uncrowded", "assumed", "reported",
 )  # fmt: skip
 

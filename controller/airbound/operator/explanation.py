@@ -51,7 +51,7 @@ def _cell_explanation(cell: operations_pb2.Cell) -> str:
     ]
     if cell.datapath_id:
         lines.append(f"port of the OpenFlow switch {cell.datapath_id:016x}")
-    return "\n".join([*lines, *_edca_explanation(cell), *_windows_explanation(cell)])
+    return "\n".join([*lines, *_edca_explanation(cell), *_windows_explanation(cell), *_live_explanation(cell)])
 
 
 def _edca_explanation(cell: operations_pb2.Cell) -> list[str]:
@@ -160,6 +160,8 @@ def _terminal_explanation(answer: operations_pb2.ExplainTerminalResponse) -> str
         lines.append(f"sent, as its back end can take it: {bounds_text(terminal.bounds_sent)}")
     for decision in terminal.decisions:
         lines += ["", *_decision(decision, terminal)]
+    if terminal.live_flows:
+        lines += ["", *_live_flows(terminal)]
     if answer.destinations:
         lines += ["", _destinations(answer.destinations)]
     return "\n".join(lines)
@@ -243,6 +245,45 @@ def _decision_lines(decision: operations_pb2.Decision, head: str, what: str) -> 
         f"  {decision.formula}",
         *(f"  {reason(note)}" for note in decision.notes),
     ]
+
+
+def _live_flows(terminal: operations_pb2.Terminal) -> list[str]:
+    """What its live applications need and get, and why not more."""
+    sent, in_force = terminal.flows_generation_sent or "none", terminal.flows_generation_in_force or "none"
+    lines = [f"{bold('live flows')}: generation sent {sent}, in force {in_force}"]
+    if terminal.flows_failure:
+        lines.append(f"  its agent could not apply them: {printable(terminal.flows_failure)}")
+    for flow in terminal.live_flows:
+        uids = ",".join(map(str, flow.uids))
+        lines.append(
+            f"  {flow.destination} uid {uids}: sends {mbps(flow.used_bps)}, needs {mbps(flow.need_bps)},"
+            f" {flow.air:.1%} of the air"
+        )
+        if flow.granted:
+            admitted = f", {flow.admitted_us_per_s / 1e4:.1f} % of the air admitted" if flow.admitted_us_per_s else ""
+            lines.append(f"    has the category for video{admitted}")
+        else:
+            lines.append(f"    {bold('no grant')}: {reason(flow.refused)}")
+    return lines
+
+
+def _live_explanation(cell: operations_pb2.Cell) -> list[str]:
+    """How many live flows the cell has, and what they need."""
+    if not cell.HasField("live"):
+        return []
+    live = cell.live
+    lines = [
+        "",
+        (
+            f"{bold('live flows')}: {live.granted} of {live.flows} have the category for video, and need"
+            f" {live.air:.1%} of the air"
+        ),
+    ]
+    if live.closed_by:
+        lines.append(f"  {live.closed_by} uses it without a grant, so it has no advantage for anybody")
+    if live.failures_total:
+        lines.append(f"  {live.failures_total} decisions ended in an error of the controller")
+    return lines
 
 
 def _destinations(views: Iterable[operations_pb2.DestinationView]) -> str:

@@ -24,7 +24,9 @@ from airbound.core.effects import (
     RenewLease,
     SetBounds,
     SetEdca,
+    SetFlows,
     SetReporting,
+    SetStationFlows,
     SetStationRules,
     SetWindows,
     StationsChanged,
@@ -265,7 +267,17 @@ class Runner:
     def _do(self, effect: Effect) -> bool:
         """Do what is asked for; whether it was a command."""
         match effect:
-            case SetBounds() | RenewLease() | SetReporting() | Arrived() | SetEdca() | SetWindows() | SetStationRules():
+            case (
+                SetBounds()
+                | RenewLease()
+                | SetReporting()
+                | Arrived()
+                | SetFlows()
+                | SetEdca()
+                | SetWindows()
+                | SetStationFlows()
+                | SetStationRules()
+            ):
                 self.counts.count(effect)
                 port = self._ports.get(effect.stream.number)
                 if port is not None:

@@ -27,7 +27,7 @@ from airbound.v1 import operations_pb2 as airbound_dot_v1_dot_operations__pb2
 from airbound.v1 import reason_pb2 as airbound_dot_v1_dot_reason__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x61irbound/v1/events.proto\x12\x0b\x61irbound.v1\x1a\x1e\x61irbound/v1/access_point.proto\x1a\x1c\x61irbound/v1/operations.proto\x1a\x18\x61irbound/v1/reason.proto\"\xd6\x02\n\x05\x45vent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0f\n\x07time_us\x18\x02 \x01(\x03\x12&\n\x05level\x18\x03 \x01(\x0e\x32\x17.airbound.v1.EventLevel\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0f\n\x07subject\x18\x05 \x01(\t\x12\x10\n\x08terminal\x18\x06 \x01(\t\x12\x0c\n\x04\x63\x65ll\x18\x07 \x01(\t\x12$\n\x07reasons\x18\x08 \x03(\x0b\x32\x13.airbound.v1.Reason\x12(\n\x06\x62ounds\x18\t \x01(\x0b\x32\x18.airbound.v1.EventBounds\x12(\n\x06queues\x18\n \x01(\x0b\x32\x18.airbound.v1.EventQueues\x12\x0c\n\x04text\x18\x0b \x01(\t\x12\x0f\n\x07replica\x18\x0c \x01(\t\x12*\n\x07windows\x18\r \x01(\x0b\x32\x19.airbound.v1.EventWindows\"5\n\x0b\x45ventBounds\x12&\n\x06\x62ounds\x18\x01 \x03(\x0b\x32\x16.airbound.v1.BoundSent\"U\n\x0b\x45ventQueues\x12!\n\x06queues\x18\x01 \x03(\x0b\x32\x11.airbound.v1.Edca\x12#\n\x08stations\x18\x02 \x03(\x0b\x32\x11.airbound.v1.Edca\"<\n\x0c\x45ventWindows\x12,\n\x06limits\x18\x01 \x03(\x0b\x32\x1c.airbound.v1.WindowLimitSent\"\x9e\x01\n\x0b\x45ventFilter\x12\x0c\n\x04\x63\x65ll\x18\x01 \x01(\t\x12\x10\n\x08terminal\x18\x02 \x01(\t\x12\r\n\x05kinds\x18\x03 \x03(\t\x12&\n\x05\x63odes\x18\x04 \x03(\x0e\x32\x17.airbound.v1.ReasonCode\x12&\n\x05level\x18\x05 \x01(\x0e\x32\x17.airbound.v1.EventLevel\x12\x10\n\x08since_ms\x18\x06 \x01(\x04\"2\n\rEventPosition\x12\x0f\n\x07history\x18\x01 \x01(\x04\x12\x10\n\x08sequence\x18\x02 \x01(\x04\"\xa9\x01\n\x11ListEventsRequest\x12(\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x18.airbound.v1.EventFilter\x12\r\n\x05limit\x18\x02 \x01(\r\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x30\n\x0c\x61\x66ter_others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition\"\xa4\x01\n\x12ListEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.airbound.v1.Event\x12,\n\x08position\x18\x02 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x10\n\x08left_out\x18\x03 \x01(\x04\x12*\n\x06others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition\"\xab\x01\n\x13\x46ollowEventsRequest\x12(\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x18.airbound.v1.EventFilter\x12\r\n\x05limit\x18\x02 \x01(\r\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x30\n\x0c\x61\x66ter_others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition\"\xa6\x01\n\x14\x46ollowEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.airbound.v1.Event\x12,\n\x08position\x18\x02 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x10\n\x08left_out\x18\x03 \x01(\x04\x12*\n\x06others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition*X\n\nEventLevel\x12\x1b\n\x17\x45VENT_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45VENT_LEVEL_INFO\x10\x01\x12\x17\n\x13\x45VENT_LEVEL_WARNING\x10\x02\x32\xb7\x01\n\rEventsService\x12O\n\nListEvents\x12\x1e.airbound.v1.ListEventsRequest\x1a\x1f.airbound.v1.ListEventsResponse0\x01\x12U\n\x0c\x46ollowEvents\x12 .airbound.v1.FollowEventsRequest\x1a!.airbound.v1.FollowEventsResponse0\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18\x61irbound/v1/events.proto\x12\x0b\x61irbound.v1\x1a\x1e\x61irbound/v1/access_point.proto\x1a\x1c\x61irbound/v1/operations.proto\x1a\x18\x61irbound/v1/reason.proto\"\xfe\x02\n\x05\x45vent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0f\n\x07time_us\x18\x02 \x01(\x03\x12&\n\x05level\x18\x03 \x01(\x0e\x32\x17.airbound.v1.EventLevel\x12\x0c\n\x04kind\x18\x04 \x01(\t\x12\x0f\n\x07subject\x18\x05 \x01(\t\x12\x10\n\x08terminal\x18\x06 \x01(\t\x12\x0c\n\x04\x63\x65ll\x18\x07 \x01(\t\x12$\n\x07reasons\x18\x08 \x03(\x0b\x32\x13.airbound.v1.Reason\x12(\n\x06\x62ounds\x18\t \x01(\x0b\x32\x18.airbound.v1.EventBounds\x12(\n\x06queues\x18\n \x01(\x0b\x32\x18.airbound.v1.EventQueues\x12\x0c\n\x04text\x18\x0b \x01(\t\x12\x0f\n\x07replica\x18\x0c \x01(\t\x12*\n\x07windows\x18\r \x01(\x0b\x32\x19.airbound.v1.EventWindows\x12&\n\x05\x66lows\x18\x0e \x01(\x0b\x32\x17.airbound.v1.EventFlows\"5\n\x0b\x45ventBounds\x12&\n\x06\x62ounds\x18\x01 \x03(\x0b\x32\x16.airbound.v1.BoundSent\"U\n\x0b\x45ventQueues\x12!\n\x06queues\x18\x01 \x03(\x0b\x32\x11.airbound.v1.Edca\x12#\n\x08stations\x18\x02 \x03(\x0b\x32\x11.airbound.v1.Edca\"<\n\x0c\x45ventWindows\x12,\n\x06limits\x18\x01 \x03(\x0b\x32\x1c.airbound.v1.WindowLimitSent\"2\n\nEventFlows\x12$\n\x05\x66lows\x18\x01 \x03(\x0b\x32\x15.airbound.v1.FlowSent\"\x94\x01\n\x08\x46lowSent\x12\x10\n\x03uid\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x13\n\x0b\x64\x65stination\x18\x02 \x01(\t\x12-\n\x08\x63\x61tegory\x18\x03 \x01(\x0e\x32\x1b.airbound.v1.AccessCategory\x12\x19\n\x11\x61\x64mitted_us_per_s\x18\x04 \x01(\r\x12\x0f\n\x07udp_bps\x18\x05 \x01(\x04\x42\x06\n\x04_uid\"\x9e\x01\n\x0b\x45ventFilter\x12\x0c\n\x04\x63\x65ll\x18\x01 \x01(\t\x12\x10\n\x08terminal\x18\x02 \x01(\t\x12\r\n\x05kinds\x18\x03 \x03(\t\x12&\n\x05\x63odes\x18\x04 \x03(\x0e\x32\x17.airbound.v1.ReasonCode\x12&\n\x05level\x18\x05 \x01(\x0e\x32\x17.airbound.v1.EventLevel\x12\x10\n\x08since_ms\x18\x06 \x01(\x04\"2\n\rEventPosition\x12\x0f\n\x07history\x18\x01 \x01(\x04\x12\x10\n\x08sequence\x18\x02 \x01(\x04\"\xa9\x01\n\x11ListEventsRequest\x12(\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x18.airbound.v1.EventFilter\x12\r\n\x05limit\x18\x02 \x01(\r\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x30\n\x0c\x61\x66ter_others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition\"\xa4\x01\n\x12ListEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.airbound.v1.Event\x12,\n\x08position\x18\x02 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x10\n\x08left_out\x18\x03 \x01(\x04\x12*\n\x06others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition\"\xab\x01\n\x13\x46ollowEventsRequest\x12(\n\x06\x66ilter\x18\x01 \x01(\x0b\x32\x18.airbound.v1.EventFilter\x12\r\n\x05limit\x18\x02 \x01(\r\x12)\n\x05\x61\x66ter\x18\x03 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x30\n\x0c\x61\x66ter_others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition\"\xa6\x01\n\x14\x46ollowEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.airbound.v1.Event\x12,\n\x08position\x18\x02 \x01(\x0b\x32\x1a.airbound.v1.EventPosition\x12\x10\n\x08left_out\x18\x03 \x01(\x04\x12*\n\x06others\x18\x04 \x03(\x0b\x32\x1a.airbound.v1.EventPosition*X\n\nEventLevel\x12\x1b\n\x17\x45VENT_LEVEL_UNSPECIFIED\x10\x00\x12\x14\n\x10\x45VENT_LEVEL_INFO\x10\x01\x12\x17\n\x13\x45VENT_LEVEL_WARNING\x10\x02\x32\xb7\x01\n\rEventsService\x12O\n\nListEvents\x12\x1e.airbound.v1.ListEventsRequest\x1a\x1f.airbound.v1.ListEventsResponse0\x01\x12U\n\x0c\x46ollowEvents\x12 .airbound.v1.FollowEventsRequest\x1a!.airbound.v1.FollowEventsResponse0\x01\x42;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,28 +35,32 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'airbound.v1.events_pb2', _g
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1'
-  _globals['_EVENTLEVEL']._serialized_start=1573
-  _globals['_EVENTLEVEL']._serialized_end=1661
+  _globals['_EVENTLEVEL']._serialized_start=1816
+  _globals['_EVENTLEVEL']._serialized_end=1904
   _globals['_EVENT']._serialized_start=130
-  _globals['_EVENT']._serialized_end=472
-  _globals['_EVENTBOUNDS']._serialized_start=474
-  _globals['_EVENTBOUNDS']._serialized_end=527
-  _globals['_EVENTQUEUES']._serialized_start=529
-  _globals['_EVENTQUEUES']._serialized_end=614
-  _globals['_EVENTWINDOWS']._serialized_start=616
-  _globals['_EVENTWINDOWS']._serialized_end=676
-  _globals['_EVENTFILTER']._serialized_start=679
-  _globals['_EVENTFILTER']._serialized_end=837
-  _globals['_EVENTPOSITION']._serialized_start=839
-  _globals['_EVENTPOSITION']._serialized_end=889
-  _globals['_LISTEVENTSREQUEST']._serialized_start=892
-  _globals['_LISTEVENTSREQUEST']._serialized_end=1061
-  _globals['_LISTEVENTSRESPONSE']._serialized_start=1064
-  _globals['_LISTEVENTSRESPONSE']._serialized_end=1228
-  _globals['_FOLLOWEVENTSREQUEST']._serialized_start=1231
-  _globals['_FOLLOWEVENTSREQUEST']._serialized_end=1402
-  _globals['_FOLLOWEVENTSRESPONSE']._serialized_start=1405
-  _globals['_FOLLOWEVENTSRESPONSE']._serialized_end=1571
-  _globals['_EVENTSSERVICE']._serialized_start=1664
-  _globals['_EVENTSSERVICE']._serialized_end=1847
+  _globals['_EVENT']._serialized_end=512
+  _globals['_EVENTBOUNDS']._serialized_start=514
+  _globals['_EVENTBOUNDS']._serialized_end=567
+  _globals['_EVENTQUEUES']._serialized_start=569
+  _globals['_EVENTQUEUES']._serialized_end=654
+  _globals['_EVENTWINDOWS']._serialized_start=656
+  _globals['_EVENTWINDOWS']._serialized_end=716
+  _globals['_EVENTFLOWS']._serialized_start=718
+  _globals['_EVENTFLOWS']._serialized_end=768
+  _globals['_FLOWSENT']._serialized_start=771
+  _globals['_FLOWSENT']._serialized_end=919
+  _globals['_EVENTFILTER']._serialized_start=922
+  _globals['_EVENTFILTER']._serialized_end=1080
+  _globals['_EVENTPOSITION']._serialized_start=1082
+  _globals['_EVENTPOSITION']._serialized_end=1132
+  _globals['_LISTEVENTSREQUEST']._serialized_start=1135
+  _globals['_LISTEVENTSREQUEST']._serialized_end=1304
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=1307
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=1471
+  _globals['_FOLLOWEVENTSREQUEST']._serialized_start=1474
+  _globals['_FOLLOWEVENTSREQUEST']._serialized_end=1645
+  _globals['_FOLLOWEVENTSRESPONSE']._serialized_start=1648
+  _globals['_FOLLOWEVENTSRESPONSE']._serialized_end=1814
+  _globals['_EVENTSSERVICE']._serialized_start=1907
+  _globals['_EVENTSSERVICE']._serialized_end=2090
 # @@protoc_insertion_point(module_scope)

@@ -20,7 +20,7 @@ EVENT_LEVEL_INFO: EventLevel
 EVENT_LEVEL_WARNING: EventLevel
 
 class Event(_message.Message):
-    __slots__ = ("sequence", "time_us", "level", "kind", "subject", "terminal", "cell", "reasons", "bounds", "queues", "text", "replica", "windows")
+    __slots__ = ("sequence", "time_us", "level", "kind", "subject", "terminal", "cell", "reasons", "bounds", "queues", "text", "replica", "windows", "flows")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     TIME_US_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
@@ -34,6 +34,7 @@ class Event(_message.Message):
     TEXT_FIELD_NUMBER: _ClassVar[int]
     REPLICA_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
+    FLOWS_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     time_us: int
     level: EventLevel
@@ -47,7 +48,8 @@ class Event(_message.Message):
     text: str
     replica: str
     windows: EventWindows
-    def __init__(self, sequence: _Optional[int] = ..., time_us: _Optional[int] = ..., level: _Optional[_Union[EventLevel, str]] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., terminal: _Optional[str] = ..., cell: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[_reason_pb2.Reason, _Mapping]]] = ..., bounds: _Optional[_Union[EventBounds, _Mapping]] = ..., queues: _Optional[_Union[EventQueues, _Mapping]] = ..., text: _Optional[str] = ..., replica: _Optional[str] = ..., windows: _Optional[_Union[EventWindows, _Mapping]] = ...) -> None: ...
+    flows: EventFlows
+    def __init__(self, sequence: _Optional[int] = ..., time_us: _Optional[int] = ..., level: _Optional[_Union[EventLevel, str]] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., terminal: _Optional[str] = ..., cell: _Optional[str] = ..., reasons: _Optional[_Iterable[_Union[_reason_pb2.Reason, _Mapping]]] = ..., bounds: _Optional[_Union[EventBounds, _Mapping]] = ..., queues: _Optional[_Union[EventQueues, _Mapping]] = ..., text: _Optional[str] = ..., replica: _Optional[str] = ..., windows: _Optional[_Union[EventWindows, _Mapping]] = ..., flows: _Optional[_Union[EventFlows, _Mapping]] = ...) -> None: ...
 
 class EventBounds(_message.Message):
     __slots__ = ("bounds",)
@@ -68,6 +70,26 @@ class EventWindows(_message.Message):
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     limits: _containers.RepeatedCompositeFieldContainer[_operations_pb2.WindowLimitSent]
     def __init__(self, limits: _Optional[_Iterable[_Union[_operations_pb2.WindowLimitSent, _Mapping]]] = ...) -> None: ...
+
+class EventFlows(_message.Message):
+    __slots__ = ("flows",)
+    FLOWS_FIELD_NUMBER: _ClassVar[int]
+    flows: _containers.RepeatedCompositeFieldContainer[FlowSent]
+    def __init__(self, flows: _Optional[_Iterable[_Union[FlowSent, _Mapping]]] = ...) -> None: ...
+
+class FlowSent(_message.Message):
+    __slots__ = ("uid", "destination", "category", "admitted_us_per_s", "udp_bps")
+    UID_FIELD_NUMBER: _ClassVar[int]
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    ADMITTED_US_PER_S_FIELD_NUMBER: _ClassVar[int]
+    UDP_BPS_FIELD_NUMBER: _ClassVar[int]
+    uid: int
+    destination: str
+    category: _access_point_pb2.AccessCategory
+    admitted_us_per_s: int
+    udp_bps: int
+    def __init__(self, uid: _Optional[int] = ..., destination: _Optional[str] = ..., category: _Optional[_Union[_access_point_pb2.AccessCategory, str]] = ..., admitted_us_per_s: _Optional[int] = ..., udp_bps: _Optional[int] = ...) -> None: ...
 
 class EventFilter(_message.Message):
     __slots__ = ("cell", "terminal", "kinds", "codes", "level", "since_ms")

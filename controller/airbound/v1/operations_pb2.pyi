@@ -136,7 +136,7 @@ class Counter(_message.Message):
     def __init__(self, name: _Optional[str] = ..., code: _Optional[_Union[_reason_pb2.ReasonCode, str]] = ..., value: _Optional[int] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator", "band", "links", "survey_refusal", "surveys_refused_total", "windows", "datapath_id")
+    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator", "band", "links", "survey_refusal", "surveys_refused_total", "windows", "datapath_id", "live")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
@@ -165,6 +165,7 @@ class Cell(_message.Message):
     SURVEYS_REFUSED_TOTAL_FIELD_NUMBER: _ClassVar[int]
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
+    LIVE_FIELD_NUMBER: _ClassVar[int]
     bssid: str
     ssid: bytes
     center_frequency_mhz: int
@@ -193,7 +194,42 @@ class Cell(_message.Message):
     surveys_refused_total: int
     windows: CellWindows
     datapath_id: int
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ..., band: _Optional[_Union[_access_point_pb2.Band, str]] = ..., links: _Optional[int] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., windows: _Optional[_Union[CellWindows, _Mapping]] = ..., datapath_id: _Optional[int] = ...) -> None: ...
+    live: CellLive
+    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ..., band: _Optional[_Union[_access_point_pb2.Band, str]] = ..., links: _Optional[int] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., windows: _Optional[_Union[CellWindows, _Mapping]] = ..., datapath_id: _Optional[int] = ..., live: _Optional[_Union[CellLive, _Mapping]] = ...) -> None: ...
+
+class CellLive(_message.Message):
+    __slots__ = ("flows", "granted", "air", "closed_by", "failures_total")
+    FLOWS_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_FIELD_NUMBER: _ClassVar[int]
+    AIR_FIELD_NUMBER: _ClassVar[int]
+    CLOSED_BY_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    flows: int
+    granted: int
+    air: float
+    closed_by: str
+    failures_total: int
+    def __init__(self, flows: _Optional[int] = ..., granted: _Optional[int] = ..., air: _Optional[float] = ..., closed_by: _Optional[str] = ..., failures_total: _Optional[int] = ...) -> None: ...
+
+class LiveFlow(_message.Message):
+    __slots__ = ("destination", "uids", "used_bps", "need_bps", "air", "granted", "admitted_us_per_s", "refused")
+    DESTINATION_FIELD_NUMBER: _ClassVar[int]
+    UIDS_FIELD_NUMBER: _ClassVar[int]
+    USED_BPS_FIELD_NUMBER: _ClassVar[int]
+    NEED_BPS_FIELD_NUMBER: _ClassVar[int]
+    AIR_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_FIELD_NUMBER: _ClassVar[int]
+    ADMITTED_US_PER_S_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
+    destination: str
+    uids: _containers.RepeatedScalarFieldContainer[int]
+    used_bps: int
+    need_bps: int
+    air: float
+    granted: bool
+    admitted_us_per_s: int
+    refused: _reason_pb2.Reason
+    def __init__(self, destination: _Optional[str] = ..., uids: _Optional[_Iterable[int]] = ..., used_bps: _Optional[int] = ..., need_bps: _Optional[int] = ..., air: _Optional[float] = ..., granted: bool = ..., admitted_us_per_s: _Optional[int] = ..., refused: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...
 
 class CellOverride(_message.Message):
     __slots__ = ("name", "matched")
@@ -268,7 +304,7 @@ class WindowLimitSent(_message.Message):
     def __init__(self, station: _Optional[str] = ..., destination: _Optional[str] = ..., max_bytes: _Optional[int] = ...) -> None: ...
 
 class Terminal(_message.Message):
-    __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds")
+    __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds", "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure")
     MAC_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     BSSID_FIELD_NUMBER: _ClassVar[int]
@@ -285,6 +321,10 @@ class Terminal(_message.Message):
     MALFORMED_INPUTS_TOTAL_FIELD_NUMBER: _ClassVar[int]
     AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     NO_BOUNDS_FIELD_NUMBER: _ClassVar[int]
+    LIVE_FLOWS_FIELD_NUMBER: _ClassVar[int]
+    FLOWS_GENERATION_IN_FORCE_FIELD_NUMBER: _ClassVar[int]
+    FLOWS_GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
+    FLOWS_FAILURE_FIELD_NUMBER: _ClassVar[int]
     mac: str
     name: str
     bssid: str
@@ -301,7 +341,11 @@ class Terminal(_message.Message):
     malformed_inputs_total: int
     agent_version: str
     no_bounds: _reason_pb2.Reason
-    def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...
+    live_flows: _containers.RepeatedCompositeFieldContainer[LiveFlow]
+    flows_generation_in_force: int
+    flows_generation_sent: int
+    flows_failure: str
+    def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., live_flows: _Optional[_Iterable[_Union[LiveFlow, _Mapping]]] = ..., flows_generation_in_force: _Optional[int] = ..., flows_generation_sent: _Optional[int] = ..., flows_failure: _Optional[str] = ...) -> None: ...
 
 class BoundSent(_message.Message):
     __slots__ = ("destination", "min_segs", "max_segs")

@@ -50,6 +50,8 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_AGGREGATES: _ClassVar[ReasonCode]
     REASON_CODE_PHY_RATE: _ClassVar[ReasonCode]
     REASON_CODE_WIDENED: _ClassVar[ReasonCode]
+    REASON_CODE_LIVE_FLOWS: _ClassVar[ReasonCode]
+    REASON_CODE_PRIORITY_NOT_GRANTED: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_LIMITS_MAX: _ClassVar[ReasonCode]
     REASON_CODE_ASSUMED_RATES: _ClassVar[ReasonCode]
@@ -97,6 +99,12 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_METERED: _ClassVar[ReasonCode]
     REASON_CODE_KEPT_TXOP: _ClassVar[ReasonCode]
     REASON_CODE_NEIGHBOURS: _ClassVar[ReasonCode]
+    REASON_CODE_NO_LIVE_FLOW: _ClassVar[ReasonCode]
+    REASON_CODE_LIVE_OFF: _ClassVar[ReasonCode]
+    REASON_CODE_CANNOT_MARK: _ClassVar[ReasonCode]
+    REASON_CODE_NO_WMM: _ClassVar[ReasonCode]
+    REASON_CODE_LIVE_AIR: _ClassVar[ReasonCode]
+    REASON_CODE_TAKES_ALL: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
@@ -139,6 +147,8 @@ REASON_CODE_STATIONS_LIMITED: ReasonCode
 REASON_CODE_AGGREGATES: ReasonCode
 REASON_CODE_PHY_RATE: ReasonCode
 REASON_CODE_WIDENED: ReasonCode
+REASON_CODE_LIVE_FLOWS: ReasonCode
+REASON_CODE_PRIORITY_NOT_GRANTED: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_OMITTED_LIMITS_MAX: ReasonCode
 REASON_CODE_ASSUMED_RATES: ReasonCode
@@ -186,6 +196,12 @@ REASON_CODE_SWITCH_STATIONS: ReasonCode
 REASON_CODE_METERED: ReasonCode
 REASON_CODE_KEPT_TXOP: ReasonCode
 REASON_CODE_NEIGHBOURS: ReasonCode
+REASON_CODE_NO_LIVE_FLOW: ReasonCode
+REASON_CODE_LIVE_OFF: ReasonCode
+REASON_CODE_CANNOT_MARK: ReasonCode
+REASON_CODE_NO_WMM: ReasonCode
+REASON_CODE_LIVE_AIR: ReasonCode
+REASON_CODE_TAKES_ALL: ReasonCode
 TEXT_FIELD_NUMBER: _ClassVar[int]
 text: _descriptor.FieldDescriptor
 

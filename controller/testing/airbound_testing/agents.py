@@ -223,6 +223,9 @@ class FakePhone(Agent):
         self.renewals = 0
         self.reporting = terminal_pb2.SetReporting()
         self.arrivals: list[str] = []  # the cells, as the controller said
+        self.takes_flows = False
+        self.flows: list[terminal_pb2.Flow] = []  # in force
+        self.flows_generation = 0
         self._stream_generation = 0
         self._described = False
 
@@ -244,6 +247,9 @@ class FakePhone(Agent):
                 self.arrivals.append(mac_text(command.arrived.bssid))
             case "set_bounds":
                 self._apply(command.set_bounds)
+            case "set_flows" if self.takes_flows:
+                self.flows = list(command.set_flows.flows)
+                self.flows_generation = command.set_flows.generation if self.flows else 0
             case other:
                 raise AssertionError(f"{other} is no command")
 
@@ -276,13 +282,17 @@ class FakePhone(Agent):
             destinations=destinations,
             bounds_generation=self.generation,
             arrivals=arrivals,
+            flows=terminal_pb2.FlowState(generation=self.flows_generation) if self.takes_flows else None,
         )
         if not self._described:
             self._described = True
             back_end = terminal_pb2.BackEnd(
                 name="procfs", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=256
             )
-            report.agent.CopyFrom(terminal_pb2.Agent(version="test", back_end=back_end, takes_arrivals=True))
+            agent = terminal_pb2.Agent(version="test", back_end=back_end, takes_arrivals=True)
+            if self.takes_flows:
+                agent.can_mark, agent.flows_max = True, 64
+            report.agent.CopyFrom(agent)
         await self.write(terminal_pb2.TerminalServiceConnectRequest(report=report))
 
 

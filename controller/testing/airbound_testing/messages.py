@@ -19,11 +19,12 @@ EDCA = access_point_pb2.EdcaState(
     refusal="why not",
     generation=31,
     own=[access_point_pb2.Edca(category=BEST_EFFORT, aifsn=2, cw_min=15, cw_max=1023, txop_limit=32)],
-    stations=[access_point_pb2.Edca(category=BEST_EFFORT, aifsn=3, cw_min=7, cw_max=63, txop_limit=33)],
+    stations=[access_point_pb2.Edca(category=BEST_EFFORT, aifsn=3, cw_min=7, cw_max=63, txop_limit=33, admission=True)],
     wmm=True,
     refused_total=34,
     can_set_stations=True,
     stations_refusal="why not those",
+    takes_priorities=True,
 )
 
 WINDOWS = access_point_pb2.WindowState(

@@ -14,10 +14,14 @@ from airbound.core.effects import (
     Bound,
     CloseStream,
     Effect,
+    Flow,
     RenewLease,
     SetBounds,
     SetEdca,
+    SetFlows,
+    SetStationFlows,
     SetWindows,
+    StationFlow,
     WindowLimit,
 )
 from airbound.core.engine import Engine
@@ -27,12 +31,17 @@ from airbound.core.parameters import CapacityParameters, Mode, Parameters
 from airbound.core.principals import Principal, Role, Stream
 from airbound.core.reasons import Code
 from airbound.core.reports import (
+    NO_FLOWS,
     AccessPointReport,
     Agent,
+    AppPart,
     BackEnd,
     Destination,
     EdcaState,
+    FlowAbilities,
+    FlowState,
     Station,
+    StationFlowState,
     Survey,
     TerminalReport,
     WindowState,
@@ -85,6 +94,14 @@ class Phone:
     closed: Code | None = None
     unresponsive: bool = False  # takes no command, as an agent whose back end fails
     described: bool = False
+    abilities: FlowAbilities = NO_FLOWS
+    flows: tuple[Flow, ...] = ()  # in force
+    flows_generation: int = 0
+    flows_expire_at_us: int = 0
+    flow_sets: list[SetFlows] = field(default_factory=list)  # without renewals
+    flow_renewals: int = 0
+    video_packets: int = 0  # sent in that category
+    voice_packets: int = 0
 
     def range(self, address: Address = SERVER) -> tuple[int, int] | None:
         """The range in force for an address; none if the kernel's defaults are."""
@@ -117,6 +134,10 @@ class AccessPoint:
     windows_expire_at_us: int = 0
     window_sets: list[SetWindows] = field(default_factory=list)  # without renewals
     window_renewals: int = 0
+    station_flows: StationFlowState | None = None
+    flows: tuple[StationFlow, ...] = ()  # in force
+    flows_expire_at_us: int = 0
+    flow_sets: list[SetStationFlows] = field(default_factory=list)  # without renewals
     unresponsive: bool = False  # takes no command, as an agent whose driver fails
     joined_us: dict[Mac, int] = field(default_factory=dict)
 
@@ -125,7 +146,10 @@ class AccessPoint:
         return next((limit.max_bytes for limit in self.limits if (limit.mac, limit.address) == (mac, address)), None)
 
 
-def _is_renewal(last: SetEdca | SetWindows, effect: SetEdca | SetWindows, *, same: bool) -> bool:
+LeasedSet = SetEdca | SetWindows | SetFlows | SetStationFlows
+
+
+def _is_renewal(last: LeasedSet, effect: LeasedSet, *, same: bool) -> bool:
     """Whether a set prolongs the lease of the `last` one, by the rules of ap-firmware/edca/lease.go: generations grow
     within a stream, and the first set of a stream is accepted as a new one whatever its generation.
 
@@ -158,6 +182,7 @@ class Scenario:
         self.access_points: dict[Mac, AccessPoint] = {}
         self.edca: EdcaState | None = None  # of access points that report for the first time
         self.windows: WindowState | None = None  # the same
+        self.station_flows: StationFlowState | None = None  # the same
         self.counts = Counts()
         self.ticks = 0
         self._streams = 0
@@ -173,6 +198,10 @@ class Scenario:
                 self._set_edca(points[effect.stream], effect)
             if isinstance(effect, SetWindows):
                 self._set_windows(points[effect.stream], effect)
+            if isinstance(effect, SetStationFlows):
+                self._set_station_flows(points[effect.stream], effect)
+            if isinstance(effect, SetFlows) and effect.stream in by_stream:
+                self._set_flows(by_stream[effect.stream], effect)
             if isinstance(effect, SetBounds | RenewLease | CloseStream) and effect.stream in by_stream:
                 self._command(by_stream[effect.stream], effect)
         return effects
@@ -222,6 +251,35 @@ class Scenario:
             point.windows = point.windows._replace(generation=effect.generation if effect.limits else 0)
         point.windows_expire_at_us = self.now_us + effect.lease_ms * 1000
 
+    def _set_flows(self, phone: Phone, effect: SetFlows) -> None:
+        last = phone.flow_sets[-1] if phone.flow_sets else None
+        renewed = last is not None and _is_renewal(last, effect, same=effect.flows == last.flows)
+        if renewed:
+            phone.flow_renewals += 1
+        else:
+            phone.flow_sets.append(effect)
+        if phone.unresponsive or (renewed and not phone.flows_generation):
+            return
+        phone.flows = effect.flows
+        if not renewed:
+            phone.flows_generation = effect.generation if effect.flows else 0
+        phone.flows_expire_at_us = self.now_us + effect.lease_ms * 1000
+
+    def _set_station_flows(self, point: AccessPoint, effect: SetStationFlows) -> None:
+        if point.station_flows is None:
+            raise AssertionError("the access point cannot know this command")
+        last = point.flow_sets[-1] if point.flow_sets else None
+        renewed = last is not None and _is_renewal(last, effect, same=effect.flows == last.flows)
+        if not renewed:
+            point.flow_sets.append(effect)
+        if point.unresponsive or (renewed and not point.station_flows.generation):
+            return
+        point.flows = effect.flows
+        if not renewed:
+            generation = effect.generation if effect.flows else 0
+            point.station_flows = point.station_flows._replace(generation=generation)
+        point.flows_expire_at_us = self.now_us + effect.lease_ms * 1000
+
     def advance(self, seconds: float) -> None:
         """Let time pass: the engine is ticked at its deadlines, leases that end, end."""
         target_us = self.now_us + round(seconds * SECOND_US)
@@ -240,11 +298,16 @@ class Scenario:
         for phone in self.phones.values():
             if phone.generation and at_us >= phone.expires_at_us:
                 phone.bounds, phone.generation = (), 0
+            if phone.flows_generation and at_us >= phone.flows_expire_at_us:
+                phone.flows, phone.flows_generation = (), 0
         for point in self.access_points.values():
             if point.edca is not None and point.edca.generation and at_us >= point.expires_at_us:
                 point.queues, point.edca = (), replace(point.edca, generation=0)
             if point.windows is not None and point.windows.generation and at_us >= point.windows_expire_at_us:
                 point.limits, point.windows = (), point.windows._replace(generation=0)
+            flows = point.station_flows
+            if flows is not None and flows.generation and at_us >= point.flows_expire_at_us:
+                point.flows, point.station_flows = (), flows._replace(generation=0)
 
     def new_stream(self, role: Role, who: str, address: Address = b"") -> Stream:
         """A new connection."""
@@ -283,7 +346,9 @@ class Scenario:
         point = self.access_points.get(bssid)
         if point is None:
             stream = self.new_stream("access-point", f"ap{len(self.access_points)}")
-            point = self.access_points[bssid] = AccessPoint(bssid, stream, edca=self.edca, windows=self.windows)
+            point = self.access_points[bssid] = AccessPoint(
+                bssid, stream, edca=self.edca, windows=self.windows, station_flows=self.station_flows
+            )
         point.ssid = point.ssid if ssid is None else ssid
         point.sequence += 1
         point.monotonic_us += round(seconds * SECOND_US)
@@ -318,6 +383,8 @@ class Scenario:
                     recent_rx_packets=recent,
                     recent_rx_bytes=recent * PACKET_BYTES,
                     silent=address in silent,
+                    rx_video_packets=self.phones[address].video_packets if address in self.phones else 0,
+                    rx_voice_packets=self.phones[address].voice_packets if address in self.phones else 0,
                 )
             )
         survey = None if busy is None else Survey(active_us=point.active_us, busy_us=point.busy_us)
@@ -332,6 +399,7 @@ class Scenario:
             windows=point.windows,
             destinations=destinations or {},
             recent_us=LOOK_US if silent else 0,
+            station_flows=point.station_flows,
         )
         return self.do(AccessPointReported(point.stream, report))
 
@@ -342,15 +410,20 @@ class Scenario:
         back_end: BackEnd | None = None,
         monotonic_us: int | None = None,
         comes_from: Address | None = None,
+        apps: tuple[AppPart, ...] = (),
+        abilities: FlowAbilities | None = None,
     ) -> list[Effect]:
-        """A phone reports now; it connects if it was not connected."""
+        """A phone reports now; it connects if it was not connected. Its `abilities` stay until others are given."""
         phone = self.phones.setdefault(address, Phone(address, None))
         if phone.stream is None:
             source = ip(address) if comes_from is None else comes_from
             phone.stream = self.new_stream("terminal", address_text(source), source)
             phone.described, phone.closed = False, None
         phone.sequence += 1
-        agent = None if phone.described and back_end is None else Agent("test", back_end or BackEnd())
+        agent = None
+        if not phone.described or back_end is not None or abilities is not None:
+            phone.abilities = abilities or phone.abilities
+            agent = Agent("test", back_end or BackEnd(), flows=phone.abilities)
         phone.described = True
         report = TerminalReport(
             mac=address,
@@ -359,6 +432,8 @@ class Scenario:
             destinations=destinations,
             bounds_generation=phone.generation,
             agent=agent,
+            apps=apps,
+            flows=FlowState(phone.flows_generation) if phone.abilities.flows_max else None,
         )
         return self.do(TerminalReported(phone.stream, report))
 

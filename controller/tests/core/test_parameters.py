@@ -14,6 +14,7 @@ from airbound.core.parameters import (
     CapacityParameters,
     EdcaParameters,
     IdentityParameters,
+    LiveParameters,
     MinRttParameters,
     PaperParameters,
     Parameters,
@@ -74,6 +75,10 @@ FIELDS: dict[Any, dict[str, tuple[float, float, float]]] = {
     SharesParameters: {
         "floor_bps": (0.0, 0.0, 1e10),
     },
+    LiveParameters: {
+        "rate_bps": (1e4, 700e3, 1e9),
+        "air_most": (0.0, 0.4, 0.9),
+    },
     OpenflowParameters: {
         "headroom": (1.0, 1.25, 10.0),
         "stale_ms": (1_500, 3_500, 600_000),
@@ -119,6 +124,7 @@ def test_the_defaults_that_are_no_numbers() -> None:
     assert parameters.min_rtt.share
     assert parameters.edca.enabled
     assert parameters.window_clamp.enabled
+    assert parameters.live.enabled
     assert (parameters.edca.cw_min, parameters.edca.cw_max) == (None, None)
 
 

@@ -6,7 +6,7 @@ from airbound.core.addresses import address_from_text
 from airbound.core.reports import NO_AGENT, BackEnd, Destination, Station
 from airbound_testing.scenario import mac
 
-VALUES = ("NO_AGENT", "UNKNOWN_RADIO")
+VALUES = ("NO_AGENT", "NO_FLOWS", "UNKNOWN_RADIO")
 """Values, and no limits."""
 
 
@@ -30,11 +30,13 @@ def test_the_limits() -> None:
         "DESTINATIONS_MAX": 256,
         "STATION_DESTINATIONS_MAX": 64,
         "REPORT_DESTINATIONS_MAX": 4096,
+        "APP_PARTS_MAX": 64,
+        "APP_UIDS_MAX": 16,
     }
 
 
 def test_a_station_of_which_nothing_is_reported() -> None:
-    assert Station(mac(0)) == (mac(0), 0, 0, 0, 0, 0, 0, 0, False, (), 0, 0, False, 0, 0, 0, 0)
+    assert Station(mac(0)) == (mac(0), 0, 0, 0, 0, 0, 0, 0, False, (), 0, 0, False, 0, 0, 0, 0, 0, 0)
 
 
 def test_a_destination_of_which_nothing_is_reported() -> None:

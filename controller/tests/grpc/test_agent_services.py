@@ -142,7 +142,14 @@ SURVEY_REFUSAL_MAX_BYTES = 100  # a sentence with two numbers of 20 digits
 MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
     "terminal": (
         terminal_pb2.TerminalServiceConnectRequest,
-        {"mac": 6, "address": 16, "name": 4 * NAME_MAX_CHARACTERS, "version": 4 * VERSION_MAX_CHARACTERS},
+        {
+            "mac": 6,
+            "address": 16,
+            "name": 4 * NAME_MAX_CHARACTERS,
+            "version": 4 * VERSION_MAX_CHARACTERS,
+            "flows_refusal": 4 * REFUSAL_MAX_CHARACTERS,
+            "failure": 4 * REFUSAL_MAX_CHARACTERS,
+        },
         {"destinations": DESTINATIONS_MAX, "uids": 32, "classes": len(terminal_pb2.ApplicationClass.values()) - 1},
     ),
     "access-point": (

@@ -9,25 +9,36 @@ from airbound.core.edca import Category, Edca
 from airbound.core.effects import (
     Arrived,
     Bound,
+    Flow,
     RenewLease,
     SetBounds,
     SetEdca,
+    SetFlows,
     SetReporting,
+    SetStationFlows,
     SetWindows,
+    StationFlow,
     WindowLimit,
 )
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import (
+    APP_PARTS_MAX,
+    APP_UIDS_MAX,
+    CONNECTIONS_MAX,
     COUNTER_MAX,
     AccessPointReport,
     Agent,
+    AppPart,
     Arrivals,
     BackEnd,
     Destination,
     EdcaState,
+    FlowAbilities,
+    FlowState,
     Radio,
     Station,
+    StationFlowState,
     Survey,
     TerminalReport,
     WindowState,
@@ -114,6 +125,9 @@ def test_every_field_of_an_access_points_report() -> None:
                 silent=True,
                 rx_rate_format=access_point_pb2.RATE_FORMAT_HT,
                 tx_rate_format=access_point_pb2.RATE_FORMAT_VHT,
+                counts_categories=True,
+                rx_video_packets=8,
+                rx_voice_packets=7,
                 destinations=[
                     access_point_pb2.StationDestination(
                         address=IPV6,
@@ -152,8 +166,11 @@ def test_every_field_of_an_access_points_report() -> None:
         windows=WINDOWS,
         datapath_id=0x0000_5254_0012_3456,
         recent_us=200_000,
+        station_flows=access_point_pb2.StationFlowState(
+            can_set=True, refusal="why not", generation=61, refused_total=62, flows_max=63, marked_packets_total=64
+        ),
     )
-    assert unset(message) == []
+    assert unset(message) == ["edca.own.admission"]  # never of an access point's own queues
     expected = Station(
         mac=MAC,
         rx_bytes=11,
@@ -172,6 +189,8 @@ def test_every_field_of_an_access_points_report() -> None:
         rx_rate_format=access_point_pb2.RATE_FORMAT_HT,
         tx_rate_format=access_point_pb2.RATE_FORMAT_VHT,
         airtime_us=39,
+        rx_video_packets=8,
+        rx_voice_packets=7,
     )
     assert convert.access_point_report(message) == (
         AccessPointReport(
@@ -190,11 +209,12 @@ def test_every_field_of_an_access_points_report() -> None:
                 refusal="why not",
                 generation=31,
                 own=(Edca(Category.BEST_EFFORT, 2, 15, 1023, 32),),
-                stations=(Edca(Category.BEST_EFFORT, 3, 7, 63, 33),),
+                stations=(Edca(Category.BEST_EFFORT, 3, 7, 63, 33, admission=True),),
                 wmm=True,
                 refused_total=34,
                 can_set_stations=True,
                 stations_refusal="why not those",
+                takes_priorities=True,
             ),
             radio=Radio(band=2, links=1, survey_refusal="the busy time exceeds the channel's", surveys_refused_total=6),
             windows=WindowState(
@@ -212,6 +232,9 @@ def test_every_field_of_an_access_points_report() -> None:
                 MAC: (Destination(IPV6, connections_sending=52, min_rtt_us=1200, mss_bytes=1400, srtt_us=1300),)
             },
             datapath_id=0x0000_5254_0012_3456,
+            station_flows=StationFlowState(
+                can_set=True, refusal="why not", generation=61, refused_total=62, flows_max=63, marked_packets_total=64
+            ),
         ),
         [],
     )
@@ -220,13 +243,28 @@ def test_every_field_of_an_access_points_report() -> None:
 def test_every_field_of_a_terminals_report() -> None:
     events = terminal_pb2.EventCounts(local_congestion=1, duplicate_ack=2, sack=3, fast_retransmit=4, timeout=5, undo=6)
     back_end = terminal_pb2.BackEnd(
-        name="ebpf", can_set_max=True, can_set_min=True, can_select_destination=True, can_select_uid=True, rules_max=64
+        name="ebpf",
+        can_set_max=True,
+        can_set_min=True,
+        can_select_destination=True,
+        can_select_uid=True,
+        rules_max=64,
+        can_select_uid_destination=True,
     )
     message = terminal_pb2.TerminalReport(
         mac=MAC,
         sequence=2,
         monotonic_us=3,
-        agent=terminal_pb2.Agent(version="1.2.3", back_end=back_end, takes_arrivals=True),
+        agent=terminal_pb2.Agent(
+            version="1.2.3",
+            back_end=back_end,
+            takes_arrivals=True,
+            can_mark=True,
+            can_admit=True,
+            can_pace=True,
+            flows_refusal="why not",
+            flows_max=64,
+        ),
         destinations=[
             terminal_pb2.Destination(
                 address=IPV6,
@@ -271,6 +309,15 @@ def test_every_field_of_a_terminals_report() -> None:
             resumed_downloads_total=15,
             server_messages_total=16,
         ),
+        flows=terminal_pb2.FlowState(
+            generation=21,
+            refused_total=22,
+            failures_total=23,
+            failure="why",
+            marked_packets_total=24,
+            paced_packets_total=25,
+            dropped_packets_total=26,
+        ),
     )
     assert unset(message) == []
     expected = Destination(
@@ -278,8 +325,16 @@ def test_every_field_of_a_terminals_report() -> None:
     )
     agent = Agent(
         "1.2.3",
-        BackEnd(name="ebpf", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=64),
+        BackEnd(
+            name="ebpf",
+            can_set_max=True,
+            can_set_min=True,
+            can_select_destination=True,
+            rules_max=64,
+            can_select_uid_destination=True,
+        ),
         takes_arrivals=True,
+        flows=FlowAbilities(can_mark=True, can_admit=True, can_pace=True, refusal="why not", flows_max=64),
     )
     assert convert.terminal_report(message) == (
         TerminalReport(
@@ -291,6 +346,8 @@ def test_every_field_of_a_terminals_report() -> None:
             malformed_inputs_total=5,
             agent=agent,
             arrivals=Arrivals(6, "file", 10),
+            apps=(AppPart(IPV6, 1, 1, 2, 3, (10_001,)),),
+            flows=FlowState(21, 22, 23, "why", 24, 25, 26),
         ),
         [],
     )
@@ -371,11 +428,13 @@ def test_every_field_of_a_command_to_an_access_point() -> None:
     queues = (
         Edca(Category.BEST_EFFORT, 4, 15, 1023, 6),
         Edca(Category.BACKGROUND, 7, 31, 63, 0),
-        Edca(Category.BEST_EFFORT, 3, 63, 511, 5, announced=True),
+        Edca(Category.BEST_EFFORT, 3, 63, 511, 5, announced=True, admission=True),
     )
     effect = SetEdca(STREAM, 9, queues, 6000, Reason(Code.UPLOADS, "x", 0.5, 1.0, 0.75))
     sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
-    assert unset(sent) == ["command.set_edca.queues.txop_limit"]  # of background
+    # None is of background, and admission is never of the access point's own.
+    own = ["command.set_edca.queues.txop_limit", *2 * ["command.set_edca.queues.admission"]]
+    assert sorted(unset(sent)) == sorted(own)
     assert sent.command.set_edca == access_point_pb2.SetEdca(
         generation=9,
         queues=[
@@ -384,7 +443,9 @@ def test_every_field_of_a_command_to_an_access_point() -> None:
         ],
         lease_ms=6000,
         reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_UPLOADS, subject="x", before=0.5, after=1.0, limit=0.75),
-        stations=[access_point_pb2.Edca(category=BEST_EFFORT, aifsn=3, cw_min=63, cw_max=511, txop_limit=5)],
+        stations=[
+            access_point_pb2.Edca(category=BEST_EFFORT, aifsn=3, cw_min=63, cw_max=511, txop_limit=5, admission=True)
+        ],
     )
     release = command_convert.agent_command(effect._replace(queues=()))
     assert not access_point_pb2.AccessPointServiceConnectResponse.FromString(release).command.set_edca.queues
@@ -408,6 +469,124 @@ def test_every_field_of_a_set_of_limits() -> None:
             code=reason_pb2.REASON_CODE_STATIONS_LIMITED, subject="x", before=0.5, after=1.0, limit=0.75
         ),
     )
+
+
+def test_every_field_of_a_set_of_flows() -> None:
+    flows = (Flow(0, IPV4, Category.VIDEO, 70_000, 0), Flow(None, b"", 0, 0, 2_000_000), Flow(7, IPV6, 3, 1, 2))
+    effect = SetFlows(STREAM, 9, flows, 6000, Reason(Code.LIVE_FLOWS, "x", 1, 2, 3))
+    octets = command_convert.agent_command(effect)
+    sent = terminal_pb2.TerminalServiceConnectResponse.FromString(octets)
+    assert sent.command.set_flows == terminal_pb2.SetFlows(
+        generation=9,
+        flows=[
+            terminal_pb2.Flow(
+                uid=0, address=IPV4, category=access_point_pb2.ACCESS_CATEGORY_VIDEO, admitted_us_per_s=70_000
+            ),
+            terminal_pb2.Flow(udp_bps=2_000_000),
+            terminal_pb2.Flow(
+                uid=7, address=IPV6, category=access_point_pb2.ACCESS_CATEGORY_VIDEO, admitted_us_per_s=1, udp_bps=2
+            ),
+        ],
+        lease_ms=6000,
+        reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_LIVE_FLOWS, subject="x", before=1, after=2, limit=3),
+    )
+    assert [flow.HasField("uid") for flow in sent.command.set_flows.flows] == [True, False, True]
+    assert command_convert.terminal_effect(octets, STREAM) == effect
+
+
+def test_every_field_of_a_set_of_station_flows() -> None:
+    effect = SetStationFlows(
+        STREAM, 9, (StationFlow(MAC, IPV6, Category.VIDEO),), 6000, Reason(Code.LIVE_FLOWS, "x", 1, 2, 3)
+    )
+    sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
+    assert unset(sent) == []
+    assert sent.command.set_station_flows.flows == [
+        access_point_pb2.StationFlow(mac=MAC, address=IPV6, category=access_point_pb2.ACCESS_CATEGORY_VIDEO)
+    ]
+    assert (sent.command.set_station_flows.generation, sent.command.set_station_flows.lease_ms) == (9, 6000)
+
+
+@pytest.mark.parametrize("number", terminal_pb2.ApplicationClass.values())
+def test_each_class_but_the_default_is_taken_and_one_of_a_later_version_is_not(number: int) -> None:
+    part = terminal_pb2.ClassPart(application_class=number, connections_sending=1, uids=[1])
+    later = terminal_pb2.ClassPart(application_class=99, connections_sending=1, uids=[1])  # type: ignore[arg-type]
+    destination = terminal_pb2.Destination(address=IPV4, classes=[part, later])
+    report, refusals = convert.terminal_report(phone_report(destinations=[destination]))
+    assert report is not None
+    assert [app.application_class for app in report.apps] == ([number] if number else [])
+    assert refusals == []
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            {"connections_sending": CONNECTIONS_MAX + 1},
+            Reason(Code.OUT_OF_RANGE, "connections_sending", after=CONNECTIONS_MAX + 1, limit=CONNECTIONS_MAX),
+        ),
+        (
+            {"delivered_bytes": 2**63},
+            Reason(Code.OUT_OF_RANGE, "delivered_bytes", after=2**63, limit=COUNTER_MAX),
+        ),
+        ({"queued_bytes": 2**63}, Reason(Code.OUT_OF_RANGE, "queued_bytes", after=2**63, limit=COUNTER_MAX)),
+        (
+            {"uids": range(APP_UIDS_MAX + 1)},
+            Reason(Code.TOO_MANY_ENTRIES, "uids", after=APP_UIDS_MAX + 1, limit=APP_UIDS_MAX),
+        ),
+    ],
+)
+def test_an_absurd_part_of_an_application_is_refused_alone(change: dict[str, Any], reason: Reason) -> None:
+    bad = terminal_pb2.ClassPart(application_class=terminal_pb2.APPLICATION_CLASS_LIVE, **change)
+    good = terminal_pb2.ClassPart(application_class=terminal_pb2.APPLICATION_CLASS_BURST, uids=[1])
+    destination = terminal_pb2.Destination(address=IPV4, connections=1, connections_sending=1, classes=[bad, good, bad])
+    report, refusals = convert.terminal_report(phone_report(destinations=[destination]))
+    assert report is not None
+    assert [app.application_class for app in report.apps] == [good.application_class]
+    assert len(report.destinations) == 1
+    assert refusals == [reason._replace(subject=f"destinations[0].classes[0].{reason.subject}")]
+
+
+def test_more_parts_than_a_terminal_may_have_are_refused() -> None:
+    part = terminal_pb2.ClassPart(application_class=terminal_pb2.APPLICATION_CLASS_LIVE, uids=[1])
+    destination = terminal_pb2.Destination(address=IPV4, classes=[part] * (APP_PARTS_MAX + 2))
+    report, refusals = convert.terminal_report(phone_report(destinations=[destination]))
+    assert report is not None
+    assert len(report.apps) == APP_PARTS_MAX
+    assert [(reason.code, reason.limit) for reason in refusals] == [(Code.TOO_MANY_ENTRIES, APP_PARTS_MAX)]
+
+
+def test_a_state_of_flows_of_which_a_number_cannot_be_is_none() -> None:
+    flows = terminal_pb2.FlowState(generation=2**63)
+    report, refusals = convert.terminal_report(phone_report(flows=flows))
+    assert report is not None
+    assert report.flows is None
+    assert refusals == [Reason(Code.OUT_OF_RANGE, "flows.generation", after=2**63, limit=COUNTER_MAX)]
+    report, refusals = convert.terminal_report(phone_report(flows=terminal_pb2.FlowState(failure="a\n")))
+    assert report is not None
+    assert report.flows == FlowState()
+    assert refusals == [Reason(Code.MALFORMED, "flows.failure")]
+
+
+def test_a_state_of_station_flows_of_which_a_number_cannot_be_is_none() -> None:
+    message = access_point_pb2.AccessPointReport(
+        bssid=BSSID,
+        sequence=1,
+        monotonic_us=1,
+        station_flows=access_point_pb2.StationFlowState(marked_packets_total=2**63),
+    )
+    report, refusals = convert.access_point_report(message)
+    assert report is not None
+    assert report.station_flows is None
+    assert [reason.subject for reason in refusals] == ["station_flows.marked_packets_total"]
+
+
+def test_more_packets_of_a_category_than_packets_are_as_many() -> None:
+    station = access_point_pb2.Station(mac=MAC, rx_packets=5, rx_video_packets=6, rx_voice_packets=2**64 - 1)
+    message = access_point_pb2.AccessPointReport(bssid=BSSID, sequence=1, monotonic_us=1, stations=[station])
+    report, refusals = convert.access_point_report(message)
+    assert report is not None
+    assert (report.stations[0].rx_video_packets, report.stations[0].rx_voice_packets) == (5, 5)
+    assert refusals == []
 
 
 def test_a_value_that_a_reason_does_not_have_is_absent() -> None:

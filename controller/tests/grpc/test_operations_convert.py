@@ -9,6 +9,8 @@ import pytest
 from airbound.core.addresses import mac_from_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import ChannelAccess
+from airbound.core.cell.live import FlowKey, LiveFlow, LiveFlows
+from airbound.core.cell.priorities import Priorities
 from airbound.core.cell.senders import StationSender, StationSenders
 from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import Stations, StationState
@@ -21,7 +23,7 @@ from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import BackEnd, Destination, EdcaState, Radio, Station, WindowState
+from airbound.core.reports import BackEnd, Destination, EdcaState, FlowState, Radio, Station, WindowState
 from airbound.core.settings import Settings
 from airbound.grpc import operations_convert as convert
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
@@ -79,6 +81,7 @@ def cell_state(settings: Settings) -> CellState:
             refused_total=22,
             can_set_stations=True,
             stations_refusal="why not those",
+            takes_priorities=True,
         ),
         edca_sent=SentSet(
             generation=23,
@@ -123,7 +126,32 @@ def cell_state(settings: Settings) -> CellState:
     state.edca_reason = Reason(Code.CANNOT_SET_EDCA, "x")
     state.edca_traffic = Reason(Code.DOWNLOADS, after=state.channel_access.share, limit=0.6)
     state.edca_failures_total = 24
+    live, refused = (
+        LiveFlow(0, 0, 0, 0, 0, (7, 9)),
+        LiveFlow(0, 0, 0, 0, 0, (8,), refused=Reason(Code.TAKES_ALL, limit=60)),
+    )
+    live.used_bps, live.need_bps, live.part, live.granted, live.admitted_us_per_s = 6e5, 7e5, 0.25, True, 520_000
+    state.live = LiveFlows({FlowKey(MAC, IPV4): live, FlowKey(MAC, IPV6): refused}, failures_total=51)
+    state.priorities = Priorities(station=OTHER_MAC, until_us=NOW_US + 1)
     return state
+
+
+LIVE = [
+    operations_pb2.LiveFlow(
+        destination="10.0.4.1",
+        uids=[7, 9],
+        used_bps=600_000,
+        need_bps=700_000,
+        air=0.25,
+        granted=True,
+        admitted_us_per_s=520_000,
+    ),
+    operations_pb2.LiveFlow(
+        destination="2001:db8::7",
+        uids=[8],
+        refused=reason_pb2.Reason(code=reason_pb2.REASON_CODE_TAKES_ALL, limit=60),
+    ),
+]
 
 
 def queue(aifsn: int, cw_min: int, cw_max: int, txop_limit: int) -> access_point_pb2.Edca:
@@ -152,6 +180,8 @@ def terminal_state(cell: CellState | None) -> Terminal:
         sent=SentSet(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
         no_bounds=Reason(Code.EXEMPT, "x", 1, 2, 3),
         failures_total=19,
+        flow_state=FlowState(generation=21, failure="why"),
+        flows_sent=SentSet(22, (), (), 0, 0, 0),
     )
 
 
@@ -162,7 +192,10 @@ def test_every_field_of_a_cell() -> None:
     state.terminals = {MAC: terminal_state(state)}
     message = convert.cell(state, NOW_US)
     assert [
-        field for field in unset(message) if not field.startswith(("edca.reason.", "edca.traffic.", "windows.reason."))
+        field
+        for field in unset(message)
+        if not field.startswith(("edca.reason.", "edca.traffic.", "windows.reason."))
+        and not field.endswith(".admission")
     ] == []
     assert message == operations_pb2.Cell(
         mode=operations_pb2.MODE_CONTROL,
@@ -201,6 +234,7 @@ def test_every_field_of_a_cell() -> None:
                 refused_total=22,
                 can_set_stations=True,
                 stations_refusal="why not those",
+                takes_priorities=True,
             ),
             wanted=[queue(5, 15, 1023, 1)],
             wanted_stations=[queue(3, 31, 511, 2)],
@@ -241,6 +275,7 @@ def test_every_field_of_a_cell() -> None:
             failures_total=49,
         ),
         datapath_id=50,
+        live=operations_pb2.CellLive(flows=2, granted=1, air=0.25, closed_by="02:00:00:00:01:01", failures_total=51),
     )
 
 
@@ -252,7 +287,8 @@ def test_a_cells_edca_before_anything_was_decided() -> None:
     state.access_point.edca_sent, state.edca_failures_total = None, 0
     own = state.access_point.edca.own
     state.access_point.edca = replace(state.access_point.edca, stations=own)
-    assert unset(convert.cell(state, NOW_US).edca) == [
+    missing = [name for name in unset(convert.cell(state, NOW_US).edca) if not name.endswith(".admission")]
+    assert missing == [
         "wanted",  # the same as its own
         "sent",
         "generation_sent",
@@ -324,9 +360,14 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
     cell.terminals = {MAC: state}
     (decided,) = decide(state, cell)
     message = convert.terminal(state, cell, settings, NOW_US)
-    assert [name for name in unset(message) if name != "bounds_sent.destination"] == (
-        ["decisions.notes"] if policy == "bdp" else ["decisions.capacity_bps", "decisions.notes"]
-    )
+    refused = [name for name in unset(message.live_flows[1]) if name != "refused.code"]  # it has what a refusal has
+    assert set(refused) == {"used_bps", "need_bps", "air", "granted", "admitted_us_per_s"} | {
+        "refused.subject", "refused.before", "refused.after",
+    }  # fmt: skip
+    del message.live_flows[1]
+    assert unset(message.live_flows[0]) == ["refused"]
+    missing = [name for name in unset(message) if name not in {"bounds_sent.destination", "live_flows.refused"}]
+    assert missing == (["decisions.notes"] if policy == "bdp" else ["decisions.capacity_bps", "decisions.notes"])
     formula = message.decisions[0].formula
     assert message == operations_pb2.Terminal(
         mac="02:00:00:00:01:00",
@@ -363,16 +404,22 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
         malformed_inputs_total=12,
         agent_version="4.5.6",
         no_bounds=reason_pb2.Reason(code=reason_pb2.REASON_CODE_EXEMPT, subject="x", before=1, after=2, limit=3),
+        live_flows=LIVE[:1],
+        flows_generation_in_force=21,
+        flows_generation_sent=22,
+        flows_failure="why",
     )
+    assert list(convert.terminal(state, cell, settings, NOW_US).live_flows) == LIVE
 
 
 def test_a_terminal_in_no_cell() -> None:
     settings = Settings(Parameters())
     state = terminal_state(None)
-    state.sent = state.no_bounds = None
+    state.sent = state.no_bounds = state.flow_state = state.flows_sent = None
     message = convert.terminal(state, None, settings, NOW_US)
     assert unset(message) == [
         "bssid", "active_sender", "exempt", "bounds_generation_sent", "bounds_sent", "decisions", "no_bounds",
+        "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure",
     ]  # fmt: skip
 
 

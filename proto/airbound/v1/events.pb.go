@@ -103,7 +103,9 @@ type Event struct {
 	// Name of the replica of the controller in whose history it is; empty if there is one controller.
 	Replica string `protobuf:"bytes,12,opt,name=replica,proto3" json:"replica,omitempty"`
 	// The limits of windows that an access point is sent; absent if the event is about something else.
-	Windows       *EventWindows `protobuf:"bytes,13,opt,name=windows,proto3" json:"windows,omitempty"`
+	Windows *EventWindows `protobuf:"bytes,13,opt,name=windows,proto3" json:"windows,omitempty"`
+	// The flows that a terminal is sent; absent if the event is about something else.
+	Flows         *EventFlows `protobuf:"bytes,14,opt,name=flows,proto3" json:"flows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -225,6 +227,13 @@ func (x *Event) GetReplica() string {
 func (x *Event) GetWindows() *EventWindows {
 	if x != nil {
 		return x.Windows
+	}
+	return nil
+}
+
+func (x *Event) GetFlows() *EventFlows {
+	if x != nil {
+		return x.Flows
 	}
 	return nil
 }
@@ -373,6 +382,130 @@ func (x *EventWindows) GetLimits() []*WindowLimitSent {
 	return nil
 }
 
+// EventFlows is a set of a terminal's flows; with an empty one its packets leave as they are.
+type EventFlows struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Flows         []*FlowSent            `protobuf:"bytes,1,rep,name=flows,proto3" json:"flows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventFlows) Reset() {
+	*x = EventFlows{}
+	mi := &file_airbound_v1_events_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventFlows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventFlows) ProtoMessage() {}
+
+func (x *EventFlows) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_events_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventFlows.ProtoReflect.Descriptor instead.
+func (*EventFlows) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EventFlows) GetFlows() []*FlowSent {
+	if x != nil {
+		return x.Flows
+	}
+	return nil
+}
+
+// FlowSent is what a terminal is to do with the packets of an app, to an address.
+type FlowSent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent for those of all.
+	Uid *uint32 `protobuf:"varint,1,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
+	// Empty for every address.
+	Destination    string         `protobuf:"bytes,2,opt,name=destination,proto3" json:"destination,omitempty"`
+	Category       AccessCategory `protobuf:"varint,3,opt,name=category,proto3,enum=airbound.v1.AccessCategory" json:"category,omitempty"`
+	AdmittedUsPerS uint32         `protobuf:"varint,4,opt,name=admitted_us_per_s,json=admittedUsPerS,proto3" json:"admitted_us_per_s,omitempty"`
+	UdpBps         uint64         `protobuf:"varint,5,opt,name=udp_bps,json=udpBps,proto3" json:"udp_bps,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *FlowSent) Reset() {
+	*x = FlowSent{}
+	mi := &file_airbound_v1_events_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FlowSent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FlowSent) ProtoMessage() {}
+
+func (x *FlowSent) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_events_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FlowSent.ProtoReflect.Descriptor instead.
+func (*FlowSent) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *FlowSent) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
+}
+
+func (x *FlowSent) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
+func (x *FlowSent) GetCategory() AccessCategory {
+	if x != nil {
+		return x.Category
+	}
+	return AccessCategory_ACCESS_CATEGORY_UNSPECIFIED
+}
+
+func (x *FlowSent) GetAdmittedUsPerS() uint32 {
+	if x != nil {
+		return x.AdmittedUsPerS
+	}
+	return 0
+}
+
+func (x *FlowSent) GetUdpBps() uint64 {
+	if x != nil {
+		return x.UdpBps
+	}
+	return 0
+}
+
 // EventFilter selects events that meet all of its conditions; one that is empty or zero is none.
 type EventFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -394,7 +527,7 @@ type EventFilter struct {
 
 func (x *EventFilter) Reset() {
 	*x = EventFilter{}
-	mi := &file_airbound_v1_events_proto_msgTypes[4]
+	mi := &file_airbound_v1_events_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -406,7 +539,7 @@ func (x *EventFilter) String() string {
 func (*EventFilter) ProtoMessage() {}
 
 func (x *EventFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[4]
+	mi := &file_airbound_v1_events_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -419,7 +552,7 @@ func (x *EventFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventFilter.ProtoReflect.Descriptor instead.
 func (*EventFilter) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EventFilter) GetCell() string {
@@ -477,7 +610,7 @@ type EventPosition struct {
 
 func (x *EventPosition) Reset() {
 	*x = EventPosition{}
-	mi := &file_airbound_v1_events_proto_msgTypes[5]
+	mi := &file_airbound_v1_events_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +622,7 @@ func (x *EventPosition) String() string {
 func (*EventPosition) ProtoMessage() {}
 
 func (x *EventPosition) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[5]
+	mi := &file_airbound_v1_events_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +635,7 @@ func (x *EventPosition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventPosition.ProtoReflect.Descriptor instead.
 func (*EventPosition) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EventPosition) GetHistory() uint64 {
@@ -534,7 +667,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_airbound_v1_events_proto_msgTypes[6]
+	mi := &file_airbound_v1_events_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -546,7 +679,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[6]
+	mi := &file_airbound_v1_events_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -559,7 +692,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListEventsRequest) GetFilter() *EventFilter {
@@ -606,7 +739,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_airbound_v1_events_proto_msgTypes[7]
+	mi := &file_airbound_v1_events_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -618,7 +751,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[7]
+	mi := &file_airbound_v1_events_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -631,7 +764,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -676,7 +809,7 @@ type FollowEventsRequest struct {
 
 func (x *FollowEventsRequest) Reset() {
 	*x = FollowEventsRequest{}
-	mi := &file_airbound_v1_events_proto_msgTypes[8]
+	mi := &file_airbound_v1_events_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +821,7 @@ func (x *FollowEventsRequest) String() string {
 func (*FollowEventsRequest) ProtoMessage() {}
 
 func (x *FollowEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[8]
+	mi := &file_airbound_v1_events_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +834,7 @@ func (x *FollowEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowEventsRequest.ProtoReflect.Descriptor instead.
 func (*FollowEventsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *FollowEventsRequest) GetFilter() *EventFilter {
@@ -749,7 +882,7 @@ type FollowEventsResponse struct {
 
 func (x *FollowEventsResponse) Reset() {
 	*x = FollowEventsResponse{}
-	mi := &file_airbound_v1_events_proto_msgTypes[9]
+	mi := &file_airbound_v1_events_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -761,7 +894,7 @@ func (x *FollowEventsResponse) String() string {
 func (*FollowEventsResponse) ProtoMessage() {}
 
 func (x *FollowEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_events_proto_msgTypes[9]
+	mi := &file_airbound_v1_events_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -774,7 +907,7 @@ func (x *FollowEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FollowEventsResponse.ProtoReflect.Descriptor instead.
 func (*FollowEventsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_events_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_events_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FollowEventsResponse) GetEvents() []*Event {
@@ -809,7 +942,7 @@ var File_airbound_v1_events_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"\x18airbound/v1/events.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x1cairbound/v1/operations.proto\x1a\x18airbound/v1/reason.proto\"\xbf\x03\n" +
+	"\x18airbound/v1/events.proto\x12\vairbound.v1\x1a\x1eairbound/v1/access_point.proto\x1a\x1cairbound/v1/operations.proto\x1a\x18airbound/v1/reason.proto\"\xee\x03\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x17\n" +
 	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12-\n" +
@@ -824,14 +957,25 @@ const file_airbound_v1_events_proto_rawDesc = "" +
 	" \x01(\v2\x18.airbound.v1.EventQueuesR\x06queues\x12\x12\n" +
 	"\x04text\x18\v \x01(\tR\x04text\x12\x18\n" +
 	"\areplica\x18\f \x01(\tR\areplica\x123\n" +
-	"\awindows\x18\r \x01(\v2\x19.airbound.v1.EventWindowsR\awindows\"=\n" +
+	"\awindows\x18\r \x01(\v2\x19.airbound.v1.EventWindowsR\awindows\x12-\n" +
+	"\x05flows\x18\x0e \x01(\v2\x17.airbound.v1.EventFlowsR\x05flows\"=\n" +
 	"\vEventBounds\x12.\n" +
 	"\x06bounds\x18\x01 \x03(\v2\x16.airbound.v1.BoundSentR\x06bounds\"g\n" +
 	"\vEventQueues\x12)\n" +
 	"\x06queues\x18\x01 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\x12-\n" +
 	"\bstations\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\bstations\"D\n" +
 	"\fEventWindows\x124\n" +
-	"\x06limits\x18\x01 \x03(\v2\x1c.airbound.v1.WindowLimitSentR\x06limits\"\xcc\x01\n" +
+	"\x06limits\x18\x01 \x03(\v2\x1c.airbound.v1.WindowLimitSentR\x06limits\"9\n" +
+	"\n" +
+	"EventFlows\x12+\n" +
+	"\x05flows\x18\x01 \x03(\v2\x15.airbound.v1.FlowSentR\x05flows\"\xc8\x01\n" +
+	"\bFlowSent\x12\x15\n" +
+	"\x03uid\x18\x01 \x01(\rH\x00R\x03uid\x88\x01\x01\x12 \n" +
+	"\vdestination\x18\x02 \x01(\tR\vdestination\x127\n" +
+	"\bcategory\x18\x03 \x01(\x0e2\x1b.airbound.v1.AccessCategoryR\bcategory\x12)\n" +
+	"\x11admitted_us_per_s\x18\x04 \x01(\rR\x0eadmittedUsPerS\x12\x17\n" +
+	"\audp_bps\x18\x05 \x01(\x04R\x06udpBpsB\x06\n" +
+	"\x04_uid\"\xcc\x01\n" +
 	"\vEventFilter\x12\x12\n" +
 	"\x04cell\x18\x01 \x01(\tR\x04cell\x12\x1a\n" +
 	"\bterminal\x18\x02 \x01(\tR\bterminal\x12\x14\n" +
@@ -885,58 +1029,64 @@ func file_airbound_v1_events_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_events_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_airbound_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_airbound_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_airbound_v1_events_proto_goTypes = []any{
 	(EventLevel)(0),              // 0: airbound.v1.EventLevel
 	(*Event)(nil),                // 1: airbound.v1.Event
 	(*EventBounds)(nil),          // 2: airbound.v1.EventBounds
 	(*EventQueues)(nil),          // 3: airbound.v1.EventQueues
 	(*EventWindows)(nil),         // 4: airbound.v1.EventWindows
-	(*EventFilter)(nil),          // 5: airbound.v1.EventFilter
-	(*EventPosition)(nil),        // 6: airbound.v1.EventPosition
-	(*ListEventsRequest)(nil),    // 7: airbound.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),   // 8: airbound.v1.ListEventsResponse
-	(*FollowEventsRequest)(nil),  // 9: airbound.v1.FollowEventsRequest
-	(*FollowEventsResponse)(nil), // 10: airbound.v1.FollowEventsResponse
-	(*Reason)(nil),               // 11: airbound.v1.Reason
-	(*BoundSent)(nil),            // 12: airbound.v1.BoundSent
-	(*Edca)(nil),                 // 13: airbound.v1.Edca
-	(*WindowLimitSent)(nil),      // 14: airbound.v1.WindowLimitSent
-	(ReasonCode)(0),              // 15: airbound.v1.ReasonCode
+	(*EventFlows)(nil),           // 5: airbound.v1.EventFlows
+	(*FlowSent)(nil),             // 6: airbound.v1.FlowSent
+	(*EventFilter)(nil),          // 7: airbound.v1.EventFilter
+	(*EventPosition)(nil),        // 8: airbound.v1.EventPosition
+	(*ListEventsRequest)(nil),    // 9: airbound.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),   // 10: airbound.v1.ListEventsResponse
+	(*FollowEventsRequest)(nil),  // 11: airbound.v1.FollowEventsRequest
+	(*FollowEventsResponse)(nil), // 12: airbound.v1.FollowEventsResponse
+	(*Reason)(nil),               // 13: airbound.v1.Reason
+	(*BoundSent)(nil),            // 14: airbound.v1.BoundSent
+	(*Edca)(nil),                 // 15: airbound.v1.Edca
+	(*WindowLimitSent)(nil),      // 16: airbound.v1.WindowLimitSent
+	(AccessCategory)(0),          // 17: airbound.v1.AccessCategory
+	(ReasonCode)(0),              // 18: airbound.v1.ReasonCode
 }
 var file_airbound_v1_events_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.Event.level:type_name -> airbound.v1.EventLevel
-	11, // 1: airbound.v1.Event.reasons:type_name -> airbound.v1.Reason
+	13, // 1: airbound.v1.Event.reasons:type_name -> airbound.v1.Reason
 	2,  // 2: airbound.v1.Event.bounds:type_name -> airbound.v1.EventBounds
 	3,  // 3: airbound.v1.Event.queues:type_name -> airbound.v1.EventQueues
 	4,  // 4: airbound.v1.Event.windows:type_name -> airbound.v1.EventWindows
-	12, // 5: airbound.v1.EventBounds.bounds:type_name -> airbound.v1.BoundSent
-	13, // 6: airbound.v1.EventQueues.queues:type_name -> airbound.v1.Edca
-	13, // 7: airbound.v1.EventQueues.stations:type_name -> airbound.v1.Edca
-	14, // 8: airbound.v1.EventWindows.limits:type_name -> airbound.v1.WindowLimitSent
-	15, // 9: airbound.v1.EventFilter.codes:type_name -> airbound.v1.ReasonCode
-	0,  // 10: airbound.v1.EventFilter.level:type_name -> airbound.v1.EventLevel
-	5,  // 11: airbound.v1.ListEventsRequest.filter:type_name -> airbound.v1.EventFilter
-	6,  // 12: airbound.v1.ListEventsRequest.after:type_name -> airbound.v1.EventPosition
-	6,  // 13: airbound.v1.ListEventsRequest.after_others:type_name -> airbound.v1.EventPosition
-	1,  // 14: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
-	6,  // 15: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
-	6,  // 16: airbound.v1.ListEventsResponse.others:type_name -> airbound.v1.EventPosition
-	5,  // 17: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
-	6,  // 18: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
-	6,  // 19: airbound.v1.FollowEventsRequest.after_others:type_name -> airbound.v1.EventPosition
-	1,  // 20: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
-	6,  // 21: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
-	6,  // 22: airbound.v1.FollowEventsResponse.others:type_name -> airbound.v1.EventPosition
-	7,  // 23: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
-	9,  // 24: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
-	8,  // 25: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
-	10, // 26: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
-	25, // [25:27] is the sub-list for method output_type
-	23, // [23:25] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	5,  // 5: airbound.v1.Event.flows:type_name -> airbound.v1.EventFlows
+	14, // 6: airbound.v1.EventBounds.bounds:type_name -> airbound.v1.BoundSent
+	15, // 7: airbound.v1.EventQueues.queues:type_name -> airbound.v1.Edca
+	15, // 8: airbound.v1.EventQueues.stations:type_name -> airbound.v1.Edca
+	16, // 9: airbound.v1.EventWindows.limits:type_name -> airbound.v1.WindowLimitSent
+	6,  // 10: airbound.v1.EventFlows.flows:type_name -> airbound.v1.FlowSent
+	17, // 11: airbound.v1.FlowSent.category:type_name -> airbound.v1.AccessCategory
+	18, // 12: airbound.v1.EventFilter.codes:type_name -> airbound.v1.ReasonCode
+	0,  // 13: airbound.v1.EventFilter.level:type_name -> airbound.v1.EventLevel
+	7,  // 14: airbound.v1.ListEventsRequest.filter:type_name -> airbound.v1.EventFilter
+	8,  // 15: airbound.v1.ListEventsRequest.after:type_name -> airbound.v1.EventPosition
+	8,  // 16: airbound.v1.ListEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 17: airbound.v1.ListEventsResponse.events:type_name -> airbound.v1.Event
+	8,  // 18: airbound.v1.ListEventsResponse.position:type_name -> airbound.v1.EventPosition
+	8,  // 19: airbound.v1.ListEventsResponse.others:type_name -> airbound.v1.EventPosition
+	7,  // 20: airbound.v1.FollowEventsRequest.filter:type_name -> airbound.v1.EventFilter
+	8,  // 21: airbound.v1.FollowEventsRequest.after:type_name -> airbound.v1.EventPosition
+	8,  // 22: airbound.v1.FollowEventsRequest.after_others:type_name -> airbound.v1.EventPosition
+	1,  // 23: airbound.v1.FollowEventsResponse.events:type_name -> airbound.v1.Event
+	8,  // 24: airbound.v1.FollowEventsResponse.position:type_name -> airbound.v1.EventPosition
+	8,  // 25: airbound.v1.FollowEventsResponse.others:type_name -> airbound.v1.EventPosition
+	9,  // 26: airbound.v1.EventsService.ListEvents:input_type -> airbound.v1.ListEventsRequest
+	11, // 27: airbound.v1.EventsService.FollowEvents:input_type -> airbound.v1.FollowEventsRequest
+	10, // 28: airbound.v1.EventsService.ListEvents:output_type -> airbound.v1.ListEventsResponse
+	12, // 29: airbound.v1.EventsService.FollowEvents:output_type -> airbound.v1.FollowEventsResponse
+	28, // [28:30] is the sub-list for method output_type
+	26, // [26:28] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_events_proto_init() }
@@ -947,13 +1097,14 @@ func file_airbound_v1_events_proto_init() {
 	file_airbound_v1_access_point_proto_init()
 	file_airbound_v1_operations_proto_init()
 	file_airbound_v1_reason_proto_init()
+	file_airbound_v1_events_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_events_proto_rawDesc), len(file_airbound_v1_events_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

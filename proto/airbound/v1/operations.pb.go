@@ -768,7 +768,9 @@ type Cell struct {
 	// Absent while no access point is connected, and from an agent that does not look at its stations' connections.
 	Windows *CellWindows `protobuf:"bytes,27,opt,name=windows,proto3" json:"windows,omitempty"`
 	// The OpenFlow switch that the BSS is a port of, as the access point reports it; 0 if it is none, or not known.
-	DatapathId    uint64 `protobuf:"varint,28,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
+	DatapathId uint64 `protobuf:"varint,28,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
+	// Absent while there is no live flow.
+	Live          *CellLive `protobuf:"bytes,29,opt,name=live,proto3" json:"live,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -999,6 +1001,201 @@ func (x *Cell) GetDatapathId() uint64 {
 	return 0
 }
 
+func (x *Cell) GetLive() *CellLive {
+	if x != nil {
+		return x.Live
+	}
+	return nil
+}
+
+// CellLive is what applications of class live send in a cell.
+type CellLive struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Flows, and those of them that have the category for video.
+	Flows   uint32 `protobuf:"varint,1,opt,name=flows,proto3" json:"flows,omitempty"`
+	Granted uint32 `protobuf:"varint,2,opt,name=granted,proto3" json:"granted,omitempty"`
+	// Part of the air that the granted ones need, 0 to 1.
+	Air float64 `protobuf:"fixed64,3,opt,name=air,proto3" json:"air,omitempty"`
+	// MAC address of a station that uses the category without a grant, so that it has no advantage for anybody; empty if
+	// there is none.
+	ClosedBy string `protobuf:"bytes,4,opt,name=closed_by,json=closedBy,proto3" json:"closed_by,omitempty"`
+	// Decisions that ended in an error of the controller.
+	FailuresTotal uint64 `protobuf:"varint,5,opt,name=failures_total,json=failuresTotal,proto3" json:"failures_total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellLive) Reset() {
+	*x = CellLive{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellLive) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellLive) ProtoMessage() {}
+
+func (x *CellLive) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellLive.ProtoReflect.Descriptor instead.
+func (*CellLive) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CellLive) GetFlows() uint32 {
+	if x != nil {
+		return x.Flows
+	}
+	return 0
+}
+
+func (x *CellLive) GetGranted() uint32 {
+	if x != nil {
+		return x.Granted
+	}
+	return 0
+}
+
+func (x *CellLive) GetAir() float64 {
+	if x != nil {
+		return x.Air
+	}
+	return 0
+}
+
+func (x *CellLive) GetClosedBy() string {
+	if x != nil {
+		return x.ClosedBy
+	}
+	return ""
+}
+
+func (x *CellLive) GetFailuresTotal() uint64 {
+	if x != nil {
+		return x.FailuresTotal
+	}
+	return 0
+}
+
+// LiveFlow is what a terminal's applications of class live send to one address.
+type LiveFlow struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Destination string                 `protobuf:"bytes,1,opt,name=destination,proto3" json:"destination,omitempty"`
+	// App uids, ascending.
+	Uids []uint32 `protobuf:"varint,2,rep,packed,name=uids,proto3" json:"uids,omitempty"`
+	// What it sent lately, and what it is taken to need.
+	UsedBps uint64 `protobuf:"varint,3,opt,name=used_bps,json=usedBps,proto3" json:"used_bps,omitempty"`
+	NeedBps uint64 `protobuf:"varint,4,opt,name=need_bps,json=needBps,proto3" json:"need_bps,omitempty"`
+	// Part of the air that it needs, 0 to 1.
+	Air float64 `protobuf:"fixed64,5,opt,name=air,proto3" json:"air,omitempty"`
+	// Whether it has the category for video, and how much of the air it was admitted, microseconds of each second.
+	Granted        bool   `protobuf:"varint,6,opt,name=granted,proto3" json:"granted,omitempty"`
+	AdmittedUsPerS uint32 `protobuf:"varint,7,opt,name=admitted_us_per_s,json=admittedUsPerS,proto3" json:"admitted_us_per_s,omitempty"`
+	// Why it has not; absent if it has.
+	Refused       *Reason `protobuf:"bytes,8,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LiveFlow) Reset() {
+	*x = LiveFlow{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LiveFlow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LiveFlow) ProtoMessage() {}
+
+func (x *LiveFlow) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LiveFlow.ProtoReflect.Descriptor instead.
+func (*LiveFlow) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *LiveFlow) GetDestination() string {
+	if x != nil {
+		return x.Destination
+	}
+	return ""
+}
+
+func (x *LiveFlow) GetUids() []uint32 {
+	if x != nil {
+		return x.Uids
+	}
+	return nil
+}
+
+func (x *LiveFlow) GetUsedBps() uint64 {
+	if x != nil {
+		return x.UsedBps
+	}
+	return 0
+}
+
+func (x *LiveFlow) GetNeedBps() uint64 {
+	if x != nil {
+		return x.NeedBps
+	}
+	return 0
+}
+
+func (x *LiveFlow) GetAir() float64 {
+	if x != nil {
+		return x.Air
+	}
+	return 0
+}
+
+func (x *LiveFlow) GetGranted() bool {
+	if x != nil {
+		return x.Granted
+	}
+	return false
+}
+
+func (x *LiveFlow) GetAdmittedUsPerS() uint32 {
+	if x != nil {
+		return x.AdmittedUsPerS
+	}
+	return 0
+}
+
+func (x *LiveFlow) GetRefused() *Reason {
+	if x != nil {
+		return x.Refused
+	}
+	return nil
+}
+
 // CellOverride is a table of the configuration that is for single cells.
 type CellOverride struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1012,7 +1209,7 @@ type CellOverride struct {
 
 func (x *CellOverride) Reset() {
 	*x = CellOverride{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1024,7 +1221,7 @@ func (x *CellOverride) String() string {
 func (*CellOverride) ProtoMessage() {}
 
 func (x *CellOverride) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1037,7 +1234,7 @@ func (x *CellOverride) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellOverride.ProtoReflect.Descriptor instead.
 func (*CellOverride) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CellOverride) GetName() string {
@@ -1093,7 +1290,7 @@ type CellEdca struct {
 
 func (x *CellEdca) Reset() {
 	*x = CellEdca{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1105,7 +1302,7 @@ func (x *CellEdca) String() string {
 func (*CellEdca) ProtoMessage() {}
 
 func (x *CellEdca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1118,7 +1315,7 @@ func (x *CellEdca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellEdca.ProtoReflect.Descriptor instead.
 func (*CellEdca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CellEdca) GetState() *EdcaState {
@@ -1245,7 +1442,7 @@ type CellWindows struct {
 
 func (x *CellWindows) Reset() {
 	*x = CellWindows{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1454,7 @@ func (x *CellWindows) String() string {
 func (*CellWindows) ProtoMessage() {}
 
 func (x *CellWindows) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1467,7 @@ func (x *CellWindows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellWindows.ProtoReflect.Descriptor instead.
 func (*CellWindows) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CellWindows) GetState() *WindowState {
@@ -1350,7 +1547,7 @@ type WindowLimitSent struct {
 
 func (x *WindowLimitSent) Reset() {
 	*x = WindowLimitSent{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1559,7 @@ func (x *WindowLimitSent) String() string {
 func (*WindowLimitSent) ProtoMessage() {}
 
 func (x *WindowLimitSent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1572,7 @@ func (x *WindowLimitSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowLimitSent.ProtoReflect.Descriptor instead.
 func (*WindowLimitSent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WindowLimitSent) GetStation() string {
@@ -1428,14 +1625,21 @@ type Terminal struct {
 	MalformedInputsTotal uint64 `protobuf:"varint,14,opt,name=malformed_inputs_total,json=malformedInputsTotal,proto3" json:"malformed_inputs_total,omitempty"`
 	AgentVersion         string `protobuf:"bytes,15,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
 	// Why the terminal has no bounds; absent if it has some.
-	NoBounds      *Reason `protobuf:"bytes,16,opt,name=no_bounds,json=noBounds,proto3" json:"no_bounds,omitempty"`
+	NoBounds *Reason `protobuf:"bytes,16,opt,name=no_bounds,json=noBounds,proto3" json:"no_bounds,omitempty"`
+	// What its applications of class live send, by destination.
+	LiveFlows []*LiveFlow `protobuf:"bytes,17,rep,name=live_flows,json=liveFlows,proto3" json:"live_flows,omitempty"`
+	// Generation of the flows that the terminal reported last to be in force, and of the last ones sent.
+	FlowsGenerationInForce uint64 `protobuf:"varint,18,opt,name=flows_generation_in_force,json=flowsGenerationInForce,proto3" json:"flows_generation_in_force,omitempty"`
+	FlowsGenerationSent    uint64 `protobuf:"varint,19,opt,name=flows_generation_sent,json=flowsGenerationSent,proto3" json:"flows_generation_sent,omitempty"`
+	// What its agent says of a set that it could not apply; empty while it can.
+	FlowsFailure  string `protobuf:"bytes,20,opt,name=flows_failure,json=flowsFailure,proto3" json:"flows_failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Terminal) Reset() {
 	*x = Terminal{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1447,7 +1651,7 @@ func (x *Terminal) String() string {
 func (*Terminal) ProtoMessage() {}
 
 func (x *Terminal) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1460,7 +1664,7 @@ func (x *Terminal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terminal.ProtoReflect.Descriptor instead.
 func (*Terminal) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Terminal) GetMac() string {
@@ -1575,6 +1779,34 @@ func (x *Terminal) GetNoBounds() *Reason {
 	return nil
 }
 
+func (x *Terminal) GetLiveFlows() []*LiveFlow {
+	if x != nil {
+		return x.LiveFlows
+	}
+	return nil
+}
+
+func (x *Terminal) GetFlowsGenerationInForce() uint64 {
+	if x != nil {
+		return x.FlowsGenerationInForce
+	}
+	return 0
+}
+
+func (x *Terminal) GetFlowsGenerationSent() uint64 {
+	if x != nil {
+		return x.FlowsGenerationSent
+	}
+	return 0
+}
+
+func (x *Terminal) GetFlowsFailure() string {
+	if x != nil {
+		return x.FlowsFailure
+	}
+	return ""
+}
+
 // BoundSent is one bound; destination is empty if it is for all connections.
 type BoundSent struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1587,7 +1819,7 @@ type BoundSent struct {
 
 func (x *BoundSent) Reset() {
 	*x = BoundSent{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +1831,7 @@ func (x *BoundSent) String() string {
 func (*BoundSent) ProtoMessage() {}
 
 func (x *BoundSent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +1844,7 @@ func (x *BoundSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundSent.ProtoReflect.Descriptor instead.
 func (*BoundSent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BoundSent) GetDestination() string {
@@ -1664,7 +1896,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +1908,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +1921,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Decision) GetDestination() string {
@@ -1793,7 +2025,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1805,7 +2037,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1818,7 +2050,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListCellsRequest) GetBssid() string {
@@ -1837,7 +2069,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +2081,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +2094,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -1880,7 +2112,7 @@ type WatchCellsRequest struct {
 
 func (x *WatchCellsRequest) Reset() {
 	*x = WatchCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2124,7 @@ func (x *WatchCellsRequest) String() string {
 func (*WatchCellsRequest) ProtoMessage() {}
 
 func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2137,7 @@ func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
 }
 
 type WatchCellsResponse struct {
@@ -1917,7 +2149,7 @@ type WatchCellsResponse struct {
 
 func (x *WatchCellsResponse) Reset() {
 	*x = WatchCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2161,7 @@ func (x *WatchCellsResponse) String() string {
 func (*WatchCellsResponse) ProtoMessage() {}
 
 func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2174,7 @@ func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WatchCellsResponse) GetCell() *Cell {
@@ -1961,7 +2193,7 @@ type ListStationsRequest struct {
 
 func (x *ListStationsRequest) Reset() {
 	*x = ListStationsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +2205,7 @@ func (x *ListStationsRequest) String() string {
 func (*ListStationsRequest) ProtoMessage() {}
 
 func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +2218,7 @@ func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsRequest.ProtoReflect.Descriptor instead.
 func (*ListStationsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListStationsRequest) GetBssid() string {
@@ -2005,7 +2237,7 @@ type ListStationsResponse struct {
 
 func (x *ListStationsResponse) Reset() {
 	*x = ListStationsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +2249,7 @@ func (x *ListStationsResponse) String() string {
 func (*ListStationsResponse) ProtoMessage() {}
 
 func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +2262,7 @@ func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsResponse.ProtoReflect.Descriptor instead.
 func (*ListStationsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListStationsResponse) GetStations() []*StationView {
@@ -2084,7 +2316,7 @@ type StationView struct {
 
 func (x *StationView) Reset() {
 	*x = StationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2096,7 +2328,7 @@ func (x *StationView) String() string {
 func (*StationView) ProtoMessage() {}
 
 func (x *StationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2109,7 +2341,7 @@ func (x *StationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationView.ProtoReflect.Descriptor instead.
 func (*StationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StationView) GetMac() string {
@@ -2299,7 +2531,7 @@ type StationDestinationView struct {
 
 func (x *StationDestinationView) Reset() {
 	*x = StationDestinationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +2543,7 @@ func (x *StationDestinationView) String() string {
 func (*StationDestinationView) ProtoMessage() {}
 
 func (x *StationDestinationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +2556,7 @@ func (x *StationDestinationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationDestinationView.ProtoReflect.Descriptor instead.
 func (*StationDestinationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StationDestinationView) GetAddress() string {
@@ -2400,7 +2632,7 @@ type ListTerminalsRequest struct {
 
 func (x *ListTerminalsRequest) Reset() {
 	*x = ListTerminalsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2644,7 @@ func (x *ListTerminalsRequest) String() string {
 func (*ListTerminalsRequest) ProtoMessage() {}
 
 func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2657,7 @@ func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsRequest.ProtoReflect.Descriptor instead.
 func (*ListTerminalsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListTerminalsRequest) GetBssid() string {
@@ -2444,7 +2676,7 @@ type ListTerminalsResponse struct {
 
 func (x *ListTerminalsResponse) Reset() {
 	*x = ListTerminalsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2456,7 +2688,7 @@ func (x *ListTerminalsResponse) String() string {
 func (*ListTerminalsResponse) ProtoMessage() {}
 
 func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2469,7 +2701,7 @@ func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsResponse.ProtoReflect.Descriptor instead.
 func (*ListTerminalsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListTerminalsResponse) GetTerminals() []*Terminal {
@@ -2488,7 +2720,7 @@ type ExplainCellRequest struct {
 
 func (x *ExplainCellRequest) Reset() {
 	*x = ExplainCellRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2500,7 +2732,7 @@ func (x *ExplainCellRequest) String() string {
 func (*ExplainCellRequest) ProtoMessage() {}
 
 func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2513,7 +2745,7 @@ func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellRequest.ProtoReflect.Descriptor instead.
 func (*ExplainCellRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExplainCellRequest) GetBssid() string {
@@ -2532,7 +2764,7 @@ type ExplainCellResponse struct {
 
 func (x *ExplainCellResponse) Reset() {
 	*x = ExplainCellResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[26]
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2544,7 +2776,7 @@ func (x *ExplainCellResponse) String() string {
 func (*ExplainCellResponse) ProtoMessage() {}
 
 func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[26]
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2557,7 +2789,7 @@ func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellResponse.ProtoReflect.Descriptor instead.
 func (*ExplainCellResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{26}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExplainCellResponse) GetCell() *Cell {
@@ -2577,7 +2809,7 @@ type ExplainStationRequest struct {
 
 func (x *ExplainStationRequest) Reset() {
 	*x = ExplainStationRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +2821,7 @@ func (x *ExplainStationRequest) String() string {
 func (*ExplainStationRequest) ProtoMessage() {}
 
 func (x *ExplainStationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +2834,7 @@ func (x *ExplainStationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStationRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStationRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{27}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExplainStationRequest) GetStation() string {
@@ -2623,7 +2855,7 @@ type ExplainStationResponse struct {
 
 func (x *ExplainStationResponse) Reset() {
 	*x = ExplainStationResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2867,7 @@ func (x *ExplainStationResponse) String() string {
 func (*ExplainStationResponse) ProtoMessage() {}
 
 func (x *ExplainStationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2880,7 @@ func (x *ExplainStationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStationResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStationResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{28}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExplainStationResponse) GetStation() *StationView {
@@ -2675,7 +2907,7 @@ type ExplainTerminalRequest struct {
 
 func (x *ExplainTerminalRequest) Reset() {
 	*x = ExplainTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[29]
+	mi := &file_airbound_v1_operations_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +2919,7 @@ func (x *ExplainTerminalRequest) String() string {
 func (*ExplainTerminalRequest) ProtoMessage() {}
 
 func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[29]
+	mi := &file_airbound_v1_operations_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +2932,7 @@ func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{29}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExplainTerminalRequest) GetTerminal() string {
@@ -2724,7 +2956,7 @@ type ExplainTerminalResponse struct {
 
 func (x *ExplainTerminalResponse) Reset() {
 	*x = ExplainTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[30]
+	mi := &file_airbound_v1_operations_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2736,7 +2968,7 @@ func (x *ExplainTerminalResponse) String() string {
 func (*ExplainTerminalResponse) ProtoMessage() {}
 
 func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[30]
+	mi := &file_airbound_v1_operations_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2749,7 +2981,7 @@ func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{30}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExplainTerminalResponse) GetTerminal() *Terminal {
@@ -2801,7 +3033,7 @@ type DestinationView struct {
 
 func (x *DestinationView) Reset() {
 	*x = DestinationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[31]
+	mi := &file_airbound_v1_operations_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +3045,7 @@ func (x *DestinationView) String() string {
 func (*DestinationView) ProtoMessage() {}
 
 func (x *DestinationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[31]
+	mi := &file_airbound_v1_operations_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +3058,7 @@ func (x *DestinationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestinationView.ProtoReflect.Descriptor instead.
 func (*DestinationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{31}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DestinationView) GetAddress() string {
@@ -2926,7 +3158,7 @@ type SetModeRequest struct {
 
 func (x *SetModeRequest) Reset() {
 	*x = SetModeRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[32]
+	mi := &file_airbound_v1_operations_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2938,7 +3170,7 @@ func (x *SetModeRequest) String() string {
 func (*SetModeRequest) ProtoMessage() {}
 
 func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[32]
+	mi := &file_airbound_v1_operations_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2951,7 +3183,7 @@ func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeRequest.ProtoReflect.Descriptor instead.
 func (*SetModeRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{32}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SetModeRequest) GetMode() Mode {
@@ -2987,7 +3219,7 @@ type SetModeResponse struct {
 
 func (x *SetModeResponse) Reset() {
 	*x = SetModeResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[33]
+	mi := &file_airbound_v1_operations_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +3231,7 @@ func (x *SetModeResponse) String() string {
 func (*SetModeResponse) ProtoMessage() {}
 
 func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[33]
+	mi := &file_airbound_v1_operations_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +3244,7 @@ func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeResponse.ProtoReflect.Descriptor instead.
 func (*SetModeResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{33}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SetModeResponse) GetPreviousMode() Mode {
@@ -3040,7 +3272,7 @@ type ExemptTerminalRequest struct {
 
 func (x *ExemptTerminalRequest) Reset() {
 	*x = ExemptTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[34]
+	mi := &file_airbound_v1_operations_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3052,7 +3284,7 @@ func (x *ExemptTerminalRequest) String() string {
 func (*ExemptTerminalRequest) ProtoMessage() {}
 
 func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[34]
+	mi := &file_airbound_v1_operations_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3065,7 +3297,7 @@ func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{34}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ExemptTerminalRequest) GetName() string {
@@ -3092,7 +3324,7 @@ type ExemptTerminalResponse struct {
 
 func (x *ExemptTerminalResponse) Reset() {
 	*x = ExemptTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[35]
+	mi := &file_airbound_v1_operations_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3336,7 @@ func (x *ExemptTerminalResponse) String() string {
 func (*ExemptTerminalResponse) ProtoMessage() {}
 
 func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[35]
+	mi := &file_airbound_v1_operations_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3349,7 @@ func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{35}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ExemptTerminalResponse) GetPreviouslyExempt() bool {
@@ -3135,7 +3367,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[36]
+	mi := &file_airbound_v1_operations_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3147,7 +3379,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[36]
+	mi := &file_airbound_v1_operations_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3160,7 +3392,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{36}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{38}
 }
 
 type ListSwitchesResponse struct {
@@ -3172,7 +3404,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[37]
+	mi := &file_airbound_v1_operations_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3184,7 +3416,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[37]
+	mi := &file_airbound_v1_operations_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3197,7 +3429,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{37}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -3217,7 +3449,7 @@ type GetStationTrafficRequest struct {
 
 func (x *GetStationTrafficRequest) Reset() {
 	*x = GetStationTrafficRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[38]
+	mi := &file_airbound_v1_operations_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3229,7 +3461,7 @@ func (x *GetStationTrafficRequest) String() string {
 func (*GetStationTrafficRequest) ProtoMessage() {}
 
 func (x *GetStationTrafficRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[38]
+	mi := &file_airbound_v1_operations_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3242,7 +3474,7 @@ func (x *GetStationTrafficRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStationTrafficRequest.ProtoReflect.Descriptor instead.
 func (*GetStationTrafficRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{38}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetStationTrafficRequest) GetStation() string {
@@ -3262,7 +3494,7 @@ type GetStationTrafficResponse struct {
 
 func (x *GetStationTrafficResponse) Reset() {
 	*x = GetStationTrafficResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[39]
+	mi := &file_airbound_v1_operations_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3274,7 +3506,7 @@ func (x *GetStationTrafficResponse) String() string {
 func (*GetStationTrafficResponse) ProtoMessage() {}
 
 func (x *GetStationTrafficResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[39]
+	mi := &file_airbound_v1_operations_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3287,7 +3519,7 @@ func (x *GetStationTrafficResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStationTrafficResponse.ProtoReflect.Descriptor instead.
 func (*GetStationTrafficResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{39}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetStationTrafficResponse) GetStations() []*SwitchStation {
@@ -3348,7 +3580,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	mi := &file_airbound_v1_operations_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3360,7 +3592,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	mi := &file_airbound_v1_operations_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3373,7 +3605,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{40}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Switch) GetDatapathId() string {
@@ -3607,7 +3839,7 @@ type SwitchStation struct {
 
 func (x *SwitchStation) Reset() {
 	*x = SwitchStation{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	mi := &file_airbound_v1_operations_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3619,7 +3851,7 @@ func (x *SwitchStation) String() string {
 func (*SwitchStation) ProtoMessage() {}
 
 func (x *SwitchStation) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	mi := &file_airbound_v1_operations_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3632,7 +3864,7 @@ func (x *SwitchStation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwitchStation.ProtoReflect.Descriptor instead.
 func (*SwitchStation) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{41}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SwitchStation) GetDatapathId() string {
@@ -3721,7 +3953,7 @@ type TrafficView struct {
 
 func (x *TrafficView) Reset() {
 	*x = TrafficView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[42]
+	mi := &file_airbound_v1_operations_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3733,7 +3965,7 @@ func (x *TrafficView) String() string {
 func (*TrafficView) ProtoMessage() {}
 
 func (x *TrafficView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[42]
+	mi := &file_airbound_v1_operations_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3746,7 +3978,7 @@ func (x *TrafficView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrafficView.ProtoReflect.Descriptor instead.
 func (*TrafficView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{42}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *TrafficView) GetAddress() string {
@@ -3826,7 +4058,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.airbound.v1.ReasonCodeR\x04code\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x04R\x05value\"\xc8\b\n" +
+	"\x05value\x18\x03 \x01(\x04R\x05value\"\xf3\b\n" +
 	"\x04Cell\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x120\n" +
@@ -3859,8 +4091,24 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x15surveys_refused_total\x18\x1a \x01(\x04R\x13surveysRefusedTotal\x122\n" +
 	"\awindows\x18\x1b \x01(\v2\x18.airbound.v1.CellWindowsR\awindows\x12\x1f\n" +
 	"\vdatapath_id\x18\x1c \x01(\x04R\n" +
-	"datapathIdB\r\n" +
-	"\v_busy_ratio\"<\n" +
+	"datapathId\x12)\n" +
+	"\x04live\x18\x1d \x01(\v2\x15.airbound.v1.CellLiveR\x04liveB\r\n" +
+	"\v_busy_ratio\"\x90\x01\n" +
+	"\bCellLive\x12\x14\n" +
+	"\x05flows\x18\x01 \x01(\rR\x05flows\x12\x18\n" +
+	"\agranted\x18\x02 \x01(\rR\agranted\x12\x10\n" +
+	"\x03air\x18\x03 \x01(\x01R\x03air\x12\x1b\n" +
+	"\tclosed_by\x18\x04 \x01(\tR\bclosedBy\x12%\n" +
+	"\x0efailures_total\x18\x05 \x01(\x04R\rfailuresTotal\"\xfc\x01\n" +
+	"\bLiveFlow\x12 \n" +
+	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x12\n" +
+	"\x04uids\x18\x02 \x03(\rR\x04uids\x12\x19\n" +
+	"\bused_bps\x18\x03 \x01(\x04R\ausedBps\x12\x19\n" +
+	"\bneed_bps\x18\x04 \x01(\x04R\aneedBps\x12\x10\n" +
+	"\x03air\x18\x05 \x01(\x01R\x03air\x12\x18\n" +
+	"\agranted\x18\x06 \x01(\bR\agranted\x12)\n" +
+	"\x11admitted_us_per_s\x18\a \x01(\rR\x0eadmittedUsPerS\x12-\n" +
+	"\arefused\x18\b \x01(\v2\x13.airbound.v1.ReasonR\arefused\"<\n" +
 	"\fCellOverride\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\amatched\x18\x02 \x01(\tR\amatched\"\xed\x04\n" +
@@ -3895,7 +4143,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x0fWindowLimitSent\x12\x18\n" +
 	"\astation\x18\x01 \x01(\tR\astation\x12 \n" +
 	"\vdestination\x18\x02 \x01(\tR\vdestination\x12\x1b\n" +
-	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\xfc\x04\n" +
+	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\xc6\x06\n" +
 	"\bTerminal\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -3914,7 +4162,12 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x0efailures_total\x18\r \x01(\x04R\rfailuresTotal\x124\n" +
 	"\x16malformed_inputs_total\x18\x0e \x01(\x04R\x14malformedInputsTotal\x12#\n" +
 	"\ragent_version\x18\x0f \x01(\tR\fagentVersion\x120\n" +
-	"\tno_bounds\x18\x10 \x01(\v2\x13.airbound.v1.ReasonR\bnoBounds\"c\n" +
+	"\tno_bounds\x18\x10 \x01(\v2\x13.airbound.v1.ReasonR\bnoBounds\x124\n" +
+	"\n" +
+	"live_flows\x18\x11 \x03(\v2\x15.airbound.v1.LiveFlowR\tliveFlows\x129\n" +
+	"\x19flows_generation_in_force\x18\x12 \x01(\x04R\x16flowsGenerationInForce\x122\n" +
+	"\x15flows_generation_sent\x18\x13 \x01(\x04R\x13flowsGenerationSent\x12#\n" +
+	"\rflows_failure\x18\x14 \x01(\tR\fflowsFailure\"c\n" +
 	"\tBoundSent\x12 \n" +
 	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x19\n" +
 	"\bmin_segs\x18\x02 \x01(\rR\aminSegs\x12\x19\n" +
@@ -4154,7 +4407,7 @@ func file_airbound_v1_operations_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_airbound_v1_operations_proto_goTypes = []any{
 	(Mode)(0),                         // 0: airbound.v1.Mode
 	(ConfigurationSource)(0),          // 1: airbound.v1.ConfigurationSource
@@ -4168,52 +4421,54 @@ var file_airbound_v1_operations_proto_goTypes = []any{
 	(*OperatorChoice)(nil),            // 9: airbound.v1.OperatorChoice
 	(*Counter)(nil),                   // 10: airbound.v1.Counter
 	(*Cell)(nil),                      // 11: airbound.v1.Cell
-	(*CellOverride)(nil),              // 12: airbound.v1.CellOverride
-	(*CellEdca)(nil),                  // 13: airbound.v1.CellEdca
-	(*CellWindows)(nil),               // 14: airbound.v1.CellWindows
-	(*WindowLimitSent)(nil),           // 15: airbound.v1.WindowLimitSent
-	(*Terminal)(nil),                  // 16: airbound.v1.Terminal
-	(*BoundSent)(nil),                 // 17: airbound.v1.BoundSent
-	(*Decision)(nil),                  // 18: airbound.v1.Decision
-	(*ListCellsRequest)(nil),          // 19: airbound.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),         // 20: airbound.v1.ListCellsResponse
-	(*WatchCellsRequest)(nil),         // 21: airbound.v1.WatchCellsRequest
-	(*WatchCellsResponse)(nil),        // 22: airbound.v1.WatchCellsResponse
-	(*ListStationsRequest)(nil),       // 23: airbound.v1.ListStationsRequest
-	(*ListStationsResponse)(nil),      // 24: airbound.v1.ListStationsResponse
-	(*StationView)(nil),               // 25: airbound.v1.StationView
-	(*StationDestinationView)(nil),    // 26: airbound.v1.StationDestinationView
-	(*ListTerminalsRequest)(nil),      // 27: airbound.v1.ListTerminalsRequest
-	(*ListTerminalsResponse)(nil),     // 28: airbound.v1.ListTerminalsResponse
-	(*ExplainCellRequest)(nil),        // 29: airbound.v1.ExplainCellRequest
-	(*ExplainCellResponse)(nil),       // 30: airbound.v1.ExplainCellResponse
-	(*ExplainStationRequest)(nil),     // 31: airbound.v1.ExplainStationRequest
-	(*ExplainStationResponse)(nil),    // 32: airbound.v1.ExplainStationResponse
-	(*ExplainTerminalRequest)(nil),    // 33: airbound.v1.ExplainTerminalRequest
-	(*ExplainTerminalResponse)(nil),   // 34: airbound.v1.ExplainTerminalResponse
-	(*DestinationView)(nil),           // 35: airbound.v1.DestinationView
-	(*SetModeRequest)(nil),            // 36: airbound.v1.SetModeRequest
-	(*SetModeResponse)(nil),           // 37: airbound.v1.SetModeResponse
-	(*ExemptTerminalRequest)(nil),     // 38: airbound.v1.ExemptTerminalRequest
-	(*ExemptTerminalResponse)(nil),    // 39: airbound.v1.ExemptTerminalResponse
-	(*ListSwitchesRequest)(nil),       // 40: airbound.v1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),      // 41: airbound.v1.ListSwitchesResponse
-	(*GetStationTrafficRequest)(nil),  // 42: airbound.v1.GetStationTrafficRequest
-	(*GetStationTrafficResponse)(nil), // 43: airbound.v1.GetStationTrafficResponse
-	(*Switch)(nil),                    // 44: airbound.v1.Switch
-	(*SwitchStation)(nil),             // 45: airbound.v1.SwitchStation
-	(*TrafficView)(nil),               // 46: airbound.v1.TrafficView
-	(ReasonCode)(0),                   // 47: airbound.v1.ReasonCode
-	(Band)(0),                         // 48: airbound.v1.Band
-	(*EdcaState)(nil),                 // 49: airbound.v1.EdcaState
-	(*Edca)(nil),                      // 50: airbound.v1.Edca
+	(*CellLive)(nil),                  // 12: airbound.v1.CellLive
+	(*LiveFlow)(nil),                  // 13: airbound.v1.LiveFlow
+	(*CellOverride)(nil),              // 14: airbound.v1.CellOverride
+	(*CellEdca)(nil),                  // 15: airbound.v1.CellEdca
+	(*CellWindows)(nil),               // 16: airbound.v1.CellWindows
+	(*WindowLimitSent)(nil),           // 17: airbound.v1.WindowLimitSent
+	(*Terminal)(nil),                  // 18: airbound.v1.Terminal
+	(*BoundSent)(nil),                 // 19: airbound.v1.BoundSent
+	(*Decision)(nil),                  // 20: airbound.v1.Decision
+	(*ListCellsRequest)(nil),          // 21: airbound.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),         // 22: airbound.v1.ListCellsResponse
+	(*WatchCellsRequest)(nil),         // 23: airbound.v1.WatchCellsRequest
+	(*WatchCellsResponse)(nil),        // 24: airbound.v1.WatchCellsResponse
+	(*ListStationsRequest)(nil),       // 25: airbound.v1.ListStationsRequest
+	(*ListStationsResponse)(nil),      // 26: airbound.v1.ListStationsResponse
+	(*StationView)(nil),               // 27: airbound.v1.StationView
+	(*StationDestinationView)(nil),    // 28: airbound.v1.StationDestinationView
+	(*ListTerminalsRequest)(nil),      // 29: airbound.v1.ListTerminalsRequest
+	(*ListTerminalsResponse)(nil),     // 30: airbound.v1.ListTerminalsResponse
+	(*ExplainCellRequest)(nil),        // 31: airbound.v1.ExplainCellRequest
+	(*ExplainCellResponse)(nil),       // 32: airbound.v1.ExplainCellResponse
+	(*ExplainStationRequest)(nil),     // 33: airbound.v1.ExplainStationRequest
+	(*ExplainStationResponse)(nil),    // 34: airbound.v1.ExplainStationResponse
+	(*ExplainTerminalRequest)(nil),    // 35: airbound.v1.ExplainTerminalRequest
+	(*ExplainTerminalResponse)(nil),   // 36: airbound.v1.ExplainTerminalResponse
+	(*DestinationView)(nil),           // 37: airbound.v1.DestinationView
+	(*SetModeRequest)(nil),            // 38: airbound.v1.SetModeRequest
+	(*SetModeResponse)(nil),           // 39: airbound.v1.SetModeResponse
+	(*ExemptTerminalRequest)(nil),     // 40: airbound.v1.ExemptTerminalRequest
+	(*ExemptTerminalResponse)(nil),    // 41: airbound.v1.ExemptTerminalResponse
+	(*ListSwitchesRequest)(nil),       // 42: airbound.v1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),      // 43: airbound.v1.ListSwitchesResponse
+	(*GetStationTrafficRequest)(nil),  // 44: airbound.v1.GetStationTrafficRequest
+	(*GetStationTrafficResponse)(nil), // 45: airbound.v1.GetStationTrafficResponse
+	(*Switch)(nil),                    // 46: airbound.v1.Switch
+	(*SwitchStation)(nil),             // 47: airbound.v1.SwitchStation
+	(*TrafficView)(nil),               // 48: airbound.v1.TrafficView
+	(ReasonCode)(0),                   // 49: airbound.v1.ReasonCode
+	(Band)(0),                         // 50: airbound.v1.Band
 	(*Reason)(nil),                    // 51: airbound.v1.Reason
-	(*WindowState)(nil),               // 52: airbound.v1.WindowState
-	(AirtimeSource)(0),                // 53: airbound.v1.AirtimeSource
-	(TerminalReportTrigger)(0),        // 54: airbound.v1.TerminalReportTrigger
-	(*EventCounts)(nil),               // 55: airbound.v1.EventCounts
-	(*ClassPart)(nil),                 // 56: airbound.v1.ClassPart
-	(TrafficProtocol)(0),              // 57: airbound.v1.TrafficProtocol
+	(*EdcaState)(nil),                 // 52: airbound.v1.EdcaState
+	(*Edca)(nil),                      // 53: airbound.v1.Edca
+	(*WindowState)(nil),               // 54: airbound.v1.WindowState
+	(AirtimeSource)(0),                // 55: airbound.v1.AirtimeSource
+	(TerminalReportTrigger)(0),        // 56: airbound.v1.TerminalReportTrigger
+	(*EventCounts)(nil),               // 57: airbound.v1.EventCounts
+	(*ClassPart)(nil),                 // 58: airbound.v1.ClassPart
+	(TrafficProtocol)(0),              // 59: airbound.v1.TrafficProtocol
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
@@ -4221,87 +4476,90 @@ var file_airbound_v1_operations_proto_depIdxs = []int32{
 	8,  // 2: airbound.v1.GetConfigurationResponse.values:type_name -> airbound.v1.ConfigurationValue
 	9,  // 3: airbound.v1.GetConfigurationResponse.choices:type_name -> airbound.v1.OperatorChoice
 	1,  // 4: airbound.v1.ConfigurationValue.source:type_name -> airbound.v1.ConfigurationSource
-	47, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
+	49, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
 	2,  // 6: airbound.v1.Cell.capacity_source:type_name -> airbound.v1.CapacitySource
-	13, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
+	15, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
 	0,  // 8: airbound.v1.Cell.mode:type_name -> airbound.v1.Mode
-	12, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
-	48, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
-	14, // 11: airbound.v1.Cell.windows:type_name -> airbound.v1.CellWindows
-	49, // 12: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
-	50, // 13: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
-	50, // 14: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
-	51, // 15: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
-	51, // 16: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
-	50, // 17: airbound.v1.CellEdca.wanted_stations:type_name -> airbound.v1.Edca
-	50, // 18: airbound.v1.CellEdca.sent_stations:type_name -> airbound.v1.Edca
-	52, // 19: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
-	15, // 20: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
-	51, // 21: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
-	17, // 22: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	18, // 23: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	51, // 24: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	51, // 25: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	11, // 26: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	11, // 27: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	25, // 28: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	53, // 29: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	26, // 30: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
-	51, // 31: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
-	18, // 32: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
-	15, // 33: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
-	51, // 34: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
-	16, // 35: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	11, // 36: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
-	25, // 37: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
-	11, // 38: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
-	16, // 39: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	11, // 40: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	35, // 41: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	54, // 42: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	55, // 43: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	56, // 44: airbound.v1.DestinationView.classes:type_name -> airbound.v1.ClassPart
-	0,  // 45: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 46: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	0,  // 47: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
-	44, // 48: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
-	45, // 49: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
-	3,  // 50: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
-	51, // 51: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
-	51, // 52: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
-	46, // 53: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
-	57, // 54: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
-	4,  // 55: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	6,  // 56: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
-	19, // 57: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	21, // 58: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	23, // 59: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	27, // 60: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	29, // 61: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	31, // 62: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
-	33, // 63: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	40, // 64: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
-	42, // 65: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
-	36, // 66: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	38, // 67: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	5,  // 68: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	7,  // 69: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
-	20, // 70: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	22, // 71: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	24, // 72: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	28, // 73: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	30, // 74: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	32, // 75: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
-	34, // 76: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	41, // 77: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
-	43, // 78: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
-	37, // 79: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	39, // 80: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	68, // [68:81] is the sub-list for method output_type
-	55, // [55:68] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	14, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
+	50, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
+	16, // 11: airbound.v1.Cell.windows:type_name -> airbound.v1.CellWindows
+	12, // 12: airbound.v1.Cell.live:type_name -> airbound.v1.CellLive
+	51, // 13: airbound.v1.LiveFlow.refused:type_name -> airbound.v1.Reason
+	52, // 14: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
+	53, // 15: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
+	53, // 16: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
+	51, // 17: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
+	51, // 18: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
+	53, // 19: airbound.v1.CellEdca.wanted_stations:type_name -> airbound.v1.Edca
+	53, // 20: airbound.v1.CellEdca.sent_stations:type_name -> airbound.v1.Edca
+	54, // 21: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
+	17, // 22: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
+	51, // 23: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
+	19, // 24: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	20, // 25: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	51, // 26: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	13, // 27: airbound.v1.Terminal.live_flows:type_name -> airbound.v1.LiveFlow
+	51, // 28: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	11, // 29: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	11, // 30: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	27, // 31: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	55, // 32: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	28, // 33: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
+	51, // 34: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
+	20, // 35: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
+	17, // 36: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
+	51, // 37: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
+	18, // 38: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	11, // 39: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	27, // 40: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
+	11, // 41: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
+	18, // 42: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	11, // 43: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	37, // 44: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	56, // 45: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	57, // 46: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	58, // 47: airbound.v1.DestinationView.classes:type_name -> airbound.v1.ClassPart
+	0,  // 48: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 49: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	0,  // 50: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
+	46, // 51: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
+	47, // 52: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
+	3,  // 53: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
+	51, // 54: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
+	51, // 55: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
+	48, // 56: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
+	59, // 57: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
+	4,  // 58: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	6,  // 59: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	21, // 60: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	23, // 61: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	25, // 62: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	29, // 63: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	31, // 64: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	33, // 65: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
+	35, // 66: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	42, // 67: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
+	44, // 68: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
+	38, // 69: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	40, // 70: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	5,  // 71: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	7,  // 72: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	22, // 73: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	24, // 74: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	26, // 75: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	30, // 76: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	32, // 77: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	34, // 78: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
+	36, // 79: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	43, // 80: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
+	45, // 81: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
+	39, // 82: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	41, // 83: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	71, // [71:84] is the sub-list for method output_type
+	58, // [58:71] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
@@ -4314,15 +4572,15 @@ func file_airbound_v1_operations_proto_init() {
 	file_airbound_v1_switch_proto_init()
 	file_airbound_v1_terminal_proto_init()
 	file_airbound_v1_operations_proto_msgTypes[7].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[9].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[21].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[11].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_operations_proto_rawDesc), len(file_airbound_v1_operations_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   43,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

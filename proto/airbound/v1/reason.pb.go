@@ -116,6 +116,11 @@ const (
 	ReasonCode_REASON_CODE_PHY_RATE ReasonCode = 55
 	// before, after: by how much maxima are larger beside senders that nothing limits, downloads or other cells.
 	ReasonCode_REASON_CODE_WIDENED ReasonCode = 56
+	// before, after: live flows that leave in the category for video; before: where that changed.
+	ReasonCode_REASON_CODE_LIVE_FLOWS ReasonCode = 57
+	// A station sends video or voice, which are closed while live flows have the category: it has no advantage by that,
+	// and nobody else. subject: the station.
+	ReasonCode_REASON_CODE_PRIORITY_NOT_GRANTED ReasonCode = 58
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
 	// The destination has no limit since the access point takes no more of them. subject: the destination; limit: limits.
@@ -215,6 +220,19 @@ const (
 	// Other cells take more of the channel than this one, and nothing limits them. before: this one's part, 0 to 1;
 	// after: theirs.
 	ReasonCode_REASON_CODE_NEIGHBOURS ReasonCode = 161
+	// No application of class live sends. Of a set of flows.
+	ReasonCode_REASON_CODE_NO_LIVE_FLOW ReasonCode = 162
+	// The configuration gives live flows nothing.
+	ReasonCode_REASON_CODE_LIVE_OFF ReasonCode = 163
+	// The terminal, or the access point, cannot change its packets' category. subject: its words, if it reports any.
+	ReasonCode_REASON_CODE_CANNOT_MARK ReasonCode = 164
+	// The access point does not announce WMM: there are no categories.
+	ReasonCode_REASON_CODE_NO_WMM ReasonCode = 165
+	// There is no air left for another live flow. before: the part that granted flows need, after: with this one, limit:
+	// the most.
+	ReasonCode_REASON_CODE_LIVE_AIR ReasonCode = 166
+	// A flow of class live takes all that it gets, as no live one does, and has no grant for some time. limit: seconds.
+	ReasonCode_REASON_CODE_TAKES_ALL ReasonCode = 167
 )
 
 // Enum value maps for ReasonCode.
@@ -262,6 +280,8 @@ var (
 		54:  "REASON_CODE_AGGREGATES",
 		55:  "REASON_CODE_PHY_RATE",
 		56:  "REASON_CODE_WIDENED",
+		57:  "REASON_CODE_LIVE_FLOWS",
+		58:  "REASON_CODE_PRIORITY_NOT_GRANTED",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		63:  "REASON_CODE_OMITTED_LIMITS_MAX",
 		64:  "REASON_CODE_ASSUMED_RATES",
@@ -309,6 +329,12 @@ var (
 		146: "REASON_CODE_METERED",
 		160: "REASON_CODE_KEPT_TXOP",
 		161: "REASON_CODE_NEIGHBOURS",
+		162: "REASON_CODE_NO_LIVE_FLOW",
+		163: "REASON_CODE_LIVE_OFF",
+		164: "REASON_CODE_CANNOT_MARK",
+		165: "REASON_CODE_NO_WMM",
+		166: "REASON_CODE_LIVE_AIR",
+		167: "REASON_CODE_TAKES_ALL",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
@@ -353,6 +379,8 @@ var (
 		"REASON_CODE_AGGREGATES":            54,
 		"REASON_CODE_PHY_RATE":              55,
 		"REASON_CODE_WIDENED":               56,
+		"REASON_CODE_LIVE_FLOWS":            57,
+		"REASON_CODE_PRIORITY_NOT_GRANTED":  58,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_OMITTED_LIMITS_MAX":    63,
 		"REASON_CODE_ASSUMED_RATES":         64,
@@ -400,6 +428,12 @@ var (
 		"REASON_CODE_METERED":               146,
 		"REASON_CODE_KEPT_TXOP":             160,
 		"REASON_CODE_NEIGHBOURS":            161,
+		"REASON_CODE_NO_LIVE_FLOW":          162,
+		"REASON_CODE_LIVE_OFF":              163,
+		"REASON_CODE_CANNOT_MARK":           164,
+		"REASON_CODE_NO_WMM":                165,
+		"REASON_CODE_LIVE_AIR":              166,
+		"REASON_CODE_TAKES_ALL":             167,
 	}
 )
 
@@ -542,7 +576,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xbb=\n" +
+	"\x06_limit*\xd0C\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -586,7 +620,9 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1cREASON_CODE_STATIONS_LIMITED\x105\x1a7\x82\xb5\x183stations with limited windows [{before} -> ]{after}\x12g\n" +
 	"\x16REASON_CODE_AGGREGATES\x106\x1aK\x82\xb5\x18Gaggregates {before:ratio} -> {after:ratio} times as computed, by search\x12g\n" +
 	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12\xa3\x01\n" +
-	"\x13REASON_CODE_WIDENED\x108\x1a\x89\x01\x82\xb5\x18\x84\x01maxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender, downloads or other cells, or before bounds end\x12g\n" +
+	"\x13REASON_CODE_WIDENED\x108\x1a\x89\x01\x82\xb5\x18\x84\x01maxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender, downloads or other cells, or before bounds end\x12\\\n" +
+	"\x16REASON_CODE_LIVE_FLOWS\x109\x1a@\x82\xb5\x18<live flows with the category for video [{before} -> ]{after}\x12\x8b\x01\n" +
+	" REASON_CODE_PRIORITY_NOT_GRANTED\x10:\x1ae\x82\xb5\x18a{subject} sends video or voice without a grant: while it does, these categories have no advantage\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +
 	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x122\n" +
@@ -633,7 +669,13 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1bREASON_CODE_SWITCH_STATIONS\x10\x91\x01\x1a5\x82\xb5\x181stations or their rules changed: {after} stations\x12G\n" +
 	"\x13REASON_CODE_METERED\x10\x92\x01\x1a-\x82\xb5\x18)no agent bounds the station: {after} kb/s\x12\x88\x01\n" +
 	"\x15REASON_CODE_KEPT_TXOP\x10\xa0\x01\x1al\x82\xb5\x18hthe access point keeps its TXOP limit of {limit:ms} ms, beside which bounds cost throughput[: {subject}]\x12\x83\x01\n" +
-	"\x16REASON_CODE_NEIGHBOURS\x10\xa1\x01\x1af\x82\xb5\x18bother cells take more of the channel than this one: {after:percent} %, this one {before:percent} %:7\n" +
+	"\x16REASON_CODE_NEIGHBOURS\x10\xa1\x01\x1af\x82\xb5\x18bother cells take more of the channel than this one: {after:percent} %, this one {before:percent} %\x12/\n" +
+	"\x18REASON_CODE_NO_LIVE_FLOW\x10\xa2\x01\x1a\x10\x82\xb5\x18\fno live flow\x12N\n" +
+	"\x14REASON_CODE_LIVE_OFF\x10\xa3\x01\x1a3\x82\xb5\x18/the configuration leaves live flows as they are\x12R\n" +
+	"\x17REASON_CODE_CANNOT_MARK\x10\xa4\x01\x1a4\x82\xb5\x180packets' category cannot be changed[: {subject}]\x12C\n" +
+	"\x12REASON_CODE_NO_WMM\x10\xa5\x01\x1a*\x82\xb5\x18&the access point does not announce WMM\x12\x9e\x01\n" +
+	"\x14REASON_CODE_LIVE_AIR\x10\xa6\x01\x1a\x82\x01\x82\xb5\x18~live flows would need {after:percent} % of the air, without this one {before:percent} %: at most {limit:percent} % are granted\x12l\n" +
+	"\x15REASON_CODE_TAKES_ALL\x10\xa7\x01\x1aP\x82\xb5\x18Lthe flow takes all that it gets, as no live one does: no grant for {limit} s:7\n" +
 	"\x04text\x12!.google.protobuf.EnumValueOptions\x18І\x03 \x01(\tR\x04textB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (

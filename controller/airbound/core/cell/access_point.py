@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from airbound.core.addresses import Mac
 from airbound.core.cell.streams import Reporter
 from airbound.core.edca import Edca
-from airbound.core.effects import WindowLimit
+from airbound.core.effects import StationFlow, WindowLimit
 from airbound.core.leases import SentSet, Step, next_step
-from airbound.core.reports import EdcaState, WindowState
+from airbound.core.reports import EdcaState, StationFlowState, WindowState
 
 
 @dataclass(slots=True, eq=False)
@@ -20,6 +20,8 @@ class AccessPoint(Reporter):
     edca_sent: SentSet[Edca] | None = None
     windows: WindowState | None = None  # as it was reported last
     windows_sent: SentSet[WindowLimit] | None = None
+    station_flows: StationFlowState | None = None  # as it was reported last
+    station_flows_sent: SentSet[StationFlow] | None = None
 
     @property
     def windows_generation(self) -> int:
@@ -38,3 +40,8 @@ class AccessPoint(Reporter):
     def windows_step(self, limits: tuple[WindowLimit, ...], now_us: int) -> Step:
         """What to send if these are to be the limits in force."""
         return next_step(self.windows_sent, limits, self.windows_generation, self.reported_at_us, now_us)
+
+    def station_flows_step(self, flows: tuple[StationFlow, ...], now_us: int) -> Step:
+        """What to send if these are to be the flows in force."""
+        in_force = self.station_flows.generation if self.station_flows else 0
+        return next_step(self.station_flows_sent, flows, in_force, self.reported_at_us, now_us)

@@ -19,9 +19,11 @@ from airbound.core.cell.balance import Balance
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import ChannelAccess
 from airbound.core.cell.kept_txop import KeptTxop
+from airbound.core.cell.live import LiveFlows
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.neighbours import Neighbours
+from airbound.core.cell.priorities import Priorities
 from airbound.core.cell.senders import StationSenders
 from airbound.core.cell.shares import demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Queue, Stations, StationState
@@ -77,6 +79,8 @@ class CellState:
     directions: Balance = field(default_factory=Balance)  # beside downloads
     neighbours: Neighbours = field(default_factory=Neighbours)
     kept_txop: KeptTxop = field(default_factory=KeptTxop)
+    live: LiveFlows = field(default_factory=LiveFlows)
+    priorities: Priorities = field(default_factory=Priorities)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 
 from airbound.core.cell.sender import Paused, Sender
 from airbound.core.cell.streams import Reporter
-from airbound.core.reports import NO_AGENT, BackEnd, Destination, TerminalReport
+from airbound.core.reports import (
+    NO_AGENT,
+    NO_FLOWS,
+    AppPart,
+    BackEnd,
+    Destination,
+    FlowAbilities,
+    FlowState,
+    TerminalReport,
+)
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Address, Mac
-    from airbound.core.effects import Bound
+    from airbound.core.effects import Bound, Flow
     from airbound.core.leases import SentSet
     from airbound.core.policy import Decision
     from airbound.core.reasons import Reason
@@ -40,6 +49,11 @@ class Terminal(Reporter, Sender):
     fills_its_window: bool = False  # whether it has more to send to somebody than its windows let it
     sent_decisions: tuple[Decision, ...] = ()  # that the bounds that were sent follow from
     no_bounds: Reason | None = None
+    apps: tuple[AppPart, ...] = ()  # by the last report
+    flow_abilities: FlowAbilities = NO_FLOWS
+    flow_state: FlowState | None = None  # as it was reported last
+    flows_sent: SentSet[Flow] | None = None
+    no_flows: Reason | None = None
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
@@ -57,6 +71,16 @@ class Terminal(Reporter, Sender):
     def last_generation(self) -> int:
         """Generation of the last set sent on this stream; 0 if none was."""
         return self.sent.generation if self.sent else 0
+
+    @property
+    def flows_generation(self) -> int:
+        """Generation of the flows in force; 0 while there are none."""
+        return self.flow_state.generation if self.flow_state else 0
+
+    @property
+    def has_flows(self) -> bool:
+        """Whether it was sent flows, and none that end them since."""
+        return self.flows_sent is not None and bool(self.flows_sent.entries)
 
     def ignores_bounds(self) -> bool:
         """Whether it goes on reporting, and for longer than two leases has not reported in force what it was sent."""
@@ -77,8 +101,8 @@ class Terminal(Reporter, Sender):
         changed = report.agent is not None
         if report.agent is not None:
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
-            self.takes_arrivals = report.agent.takes_arrivals
-        self.destinations = report.destinations
+            self.takes_arrivals, self.flow_abilities = report.agent.takes_arrivals, report.agent.flows
+        self.destinations, self.apps, self.flow_state = report.destinations, report.apps, report.flows
         generation, sent = report.bounds_generation, self.sent
         if sent is None or not sent.entries or generation == sent.generation or generation != self.generation_in_force:
             self.applied_at_us = now_us

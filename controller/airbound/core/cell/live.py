@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live flows of a cell: what applications of class live send to one address each, by their terminals' reports, and
+which of them have the category for video.
+
+A live flow needs a rate at every moment:
+
+    need = max(rate_bps, 1.25 x what it sent lately), at most an equal part of the air if that is more than rate_bps
+    part = need / what its station's PHY rate carries, by the highest rate of late: where many contend, rate control of
+           older phones falls to the lowest, until the flow has its category
+
+Flows are granted in the order in which they began, as long as their parts are at most `air_most` together. Others get
+what everybody gets. A granted flow keeps its grant until it ends: what it needs may vary by a fifth.
+
+A source that makes a rate leaves its queue nearly empty when it gets that. A flow that claims to be live, gets its need
+and still has more than half a second of it queued for `TAKES_ALL_US` is something else, a file for example, and has no
+grant for a minute, the next time for twice as long. So a false claim is worth little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from airbound.core.cell.aggregation import GOODPUT_PER_BITRATE
+from airbound.core.reasons import Code, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from airbound.core.addresses import Address, Mac
+    from airbound.core.parameters import LiveParameters
+    from airbound.core.reports import AppPart
+
+LIVE = 1  # airbound.v1.ApplicationClass
+NEED_PER_RATE = 1.25  # a picture with much movement in it needs more than the mean
+SMOOTHING_US = 3_000_000
+QUEUED_S = 0.5  # of its rate, beyond what is on its way
+TAKES_ALL_US = 20_000_000
+WITHOUT_GRANT_US, WITHOUT_GRANT_MOST_US = 60_000_000, 3_600_000_000
+RATE_HALVES_US = 10_000_000  # of a highest rate that was not seen again
+KEPT_AIR = 1.2  # times air_most, until a flow that has a grant loses it
+ADMITTED_PER_PART = 2.0  # retransmissions, and rates that fall from one moment to the next
+ADMITTED_LEAST_US = 20_000  # a second
+ADMITTED_STEP = 1.5  # no new set for less
+
+
+class FlowKey(NamedTuple):
+    """A station's live connections to an address."""
+
+    mac: Mac
+    address: Address
+
+
+@dataclass(slots=True)
+class LiveFlow:
+    """One flow. Times are the controller's."""
+
+    began_at_us: int
+    seen_at_us: int  # when it last sent
+    sampled_at_us: int
+    delivered_bytes: int
+    queued_bytes: int
+    uids: tuple[int, ...]
+    used_bps: float = 0.0  # smoothed
+    path_us: int = 0  # minimum RTT
+    carries_bps: float = 0.0  # what its station's rate carries, the highest of late
+    carried_at_us: int = 0
+    part: float = 0.0  # of the air, that it needs
+    need_bps: float = 0.0
+    admitted_us_per_s: int = 0
+    refused: Reason | None = None  # why it has no grant
+    granted: bool = False
+    full_since_us: int = 0  # gets its need and has a queue; 0: does not
+    without_until_us: int = 0  # takes all: no grant before this time
+    without_us: int = 0  # for how long that was, the last time
+
+    def observe(self, part: AppPart, path_us: int, now_us: int) -> None:
+        """Take in what a report says of it."""
+        elapsed_us, delivered = now_us - self.sampled_at_us, part.delivered_bytes - self.delivered_bytes
+        if delivered > 0 or part.connections_sending:
+            self.seen_at_us = now_us
+        self.queued_bytes, self.uids, self.path_us = part.queued_bytes, part.uids, path_us
+        if delivered < 0:  # its agent started again
+            self.sampled_at_us, self.delivered_bytes = now_us, part.delivered_bytes
+        elif elapsed_us > 0:
+            weight = min(1.0, elapsed_us / SMOOTHING_US)
+            self.used_bps += weight * (delivered * 8e6 / elapsed_us - self.used_bps)
+            self.sampled_at_us, self.delivered_bytes = now_us, part.delivered_bytes
+        self._find_out(now_us)
+
+    def carries(self, bps: float, now_us: int) -> None:
+        """Take in what its station's present rate carries; 0 if that is not known."""
+        kept_bps = self.carries_bps * 0.5 ** ((now_us - self.carried_at_us) / RATE_HALVES_US)
+        self.carries_bps, self.carried_at_us = max(bps, kept_bps), now_us
+
+    def _find_out(self, now_us: int) -> None:
+        """Whether it takes all that it gets."""
+        queue_s = self.path_us / 1e6 + QUEUED_S
+        gets_need = self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps
+        if not gets_need or self.queued_bytes * 8 <= queue_s * self.used_bps:
+            self.full_since_us = 0
+            return
+        self.full_since_us = self.full_since_us or now_us
+        if now_us - self.full_since_us >= TAKES_ALL_US:
+            self.without_us = min(max(2 * self.without_us, WITHOUT_GRANT_US), WITHOUT_GRANT_MOST_US)
+            self.without_until_us, self.full_since_us = now_us + self.without_us, 0
+
+
+@dataclass(slots=True)
+class LiveFlows:
+    """Of one cell."""
+
+    flows: dict[FlowKey, LiveFlow] = field(default_factory=dict)
+    failures_total: int = 0  # decisions about them that ended in an error of the controller
+
+    def observe(self, mac: Mac, apps: Iterable[AppPart], path_us: Callable[[Address], int], now_us: int) -> bool:
+        """Take in a terminal's report; whether a flow began or changed its applications."""
+        moved = False
+        for part in apps:
+            if part.application_class != LIVE or not part.uids:
+                continue
+            key = FlowKey(mac, part.address)
+            flow = self.flows.get(key)
+            if flow is None:
+                if not part.connections_sending:
+                    continue
+                flow = LiveFlow(now_us, now_us, now_us, part.delivered_bytes, part.queued_bytes, part.uids)
+                flow.path_us = path_us(key.address)
+                self.flows[key] = flow
+                moved = True
+                continue
+            moved |= flow.uids != part.uids
+            without_until_us = flow.without_until_us
+            flow.observe(part, path_us(key.address), now_us)
+            moved |= flow.without_until_us != without_until_us
+        return moved
+
+    def forget(self, is_gone: Callable[[FlowKey, LiveFlow], bool]) -> bool:
+        """Forget flows that ended; whether there were any."""
+        gone = [key for key, flow in self.flows.items() if is_gone(key, flow)]
+        for key in gone:
+            del self.flows[key]
+        return bool(gone)
+
+    def choose(
+        self,
+        parameters: LiveParameters,
+        restriction: Callable[[FlowKey], Reason | None],
+        carries_bps: Callable[[Mac], float],
+        claimants: int,
+        now_us: int,
+    ) -> bool:
+        """Grant flows; whether the grants, or what is admitted for them, changed. `restriction`: why a flow may have
+        none; `carries_bps`: what the PHY rate of a station carries, 0 if that is not known; `claimants`: how many
+        share the air.
+        """
+        changed, used = False, 0.0
+        for key, flow in sorted(self.flows.items(), key=_first_granted):
+            refused = restriction(key)
+            if refused is None and now_us < flow.without_until_us:
+                refused = Reason(Code.TAKES_ALL, limit=flow.without_us / 1e6)
+            flow.carries(carries_bps(key.mac), now_us)
+            flow.need_bps, flow.part = _need(flow, parameters, claimants)
+            if refused is None:
+                most = parameters.air_most * (KEPT_AIR if flow.granted else 1.0)
+                if used + flow.part > most:
+                    refused = Reason(Code.LIVE_AIR, "", used, used + flow.part, parameters.air_most)
+                else:
+                    used += flow.part
+            changed |= flow.granted != (refused is None)
+            flow.granted, flow.refused = refused is None, refused
+            admitted_us = admitted_us_per_s(flow.part) if flow.granted else 0
+            if not _is_near(admitted_us, flow.admitted_us_per_s):
+                flow.admitted_us_per_s, changed = admitted_us, True
+        return changed
+
+    @property
+    def granted(self) -> int:
+        """How many have the category."""
+        return sum(flow.granted for flow in self.flows.values())
+
+    @property
+    def granted_part(self) -> float:
+        """Of the air, that they need."""
+        return sum(flow.part for flow in self.flows.values() if flow.granted)
+
+
+def _first_granted(entry: tuple[FlowKey, LiveFlow]) -> tuple[bool, int, FlowKey]:
+    """The order in which flows are granted."""
+    key, flow = entry
+    return not flow.granted, flow.began_at_us, key
+
+
+def _need(flow: LiveFlow, parameters: LiveParameters, claimants: int) -> tuple[float, float]:
+    """The rate that a flow needs, and the part of the air for that; the whole if its station's rate is not known."""
+    if flow.carries_bps <= 0:
+        return parameters.rate_bps, 1.0
+    most_bps = max(parameters.rate_bps, flow.carries_bps / max(1, claimants))
+    need_bps = min(max(parameters.rate_bps, NEED_PER_RATE * flow.used_bps), most_bps)
+    return need_bps, min(1.0, need_bps / flow.carries_bps)
+
+
+def admitted_us_per_s(part: float) -> int:
+    """What a flow that needs a part of the air is admitted."""
+    return min(1_000_000, round(part * ADMITTED_PER_PART * 1e6) + ADMITTED_LEAST_US)
+
+
+def _is_near(one: int, other: int) -> bool:
+    """Whether two admitted times are so near that another set is not worth sending."""
+    if not one or not other:
+        return one == other
+    return max(one, other) <= ADMITTED_STEP * min(one, other)
+
+
+def carried_bps(rate_kbps: int) -> float:
+    """What a station at a PHY rate carries by itself, if its frames go singly, as a slow flow's do."""
+    return rate_kbps * 1e3 * GOODPUT_PER_BITRATE

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live flows in a cell: their category up and down, that nobody else has it, leases, and all that ends it."""
+
+from dataclasses import replace
+
+import pytest
+
+from airbound.core.addresses import mac_text
+from airbound.core.cell.priorities import REMEMBERED_US
+from airbound.core.edca import Category, Edca
+from airbound.core.effects import Effect, Flow, Note, StationFlow
+from airbound.core.events import Exempted, ModeSet, Reconfigured
+from airbound.core.parameters import LiveParameters, Parameters
+from airbound.core.reasons import Code
+from airbound.core.reports import AppPart, EdcaState, FlowAbilities, StationFlowState
+from airbound_testing.scenario import BSSID, OTHER_BSSID, SERVER, Scenario, mac, name, upload
+
+LIVE, BULK = 1, 3
+UID = 10073
+ABLE = FlowAbilities(can_mark=True, can_admit=True, can_pace=True, flows_max=64)
+MARKS_ONLY = replace(ABLE, can_admit=False, refusal="the driver has no admission")
+PHONES = [mac(number) for number in range(4)]
+BEST_EFFORT = Edca(Category.BEST_EFFORT, 3, 15, 1023, 0)
+VIDEO, VOICE = Edca(Category.VIDEO, 2, 7, 15, 94), Edca(Category.VOICE, 2, 3, 7, 47)
+ANNOUNCED = VIDEO._replace(announced=True, admission=True)
+EDCA = EdcaState(
+    can_set=True,
+    own=(BEST_EFFORT,),
+    stations=(BEST_EFFORT, VIDEO, VOICE),
+    wmm=True,
+    can_set_stations=True,
+    takes_priorities=True,
+)
+MARKS_DOWN = StationFlowState(can_set=True, flows_max=64)
+
+
+class Cell:
+    """A cell of four phones that send, of which some have live flows."""
+
+    def __init__(self, edca: EdcaState = EDCA, station_flows: StationFlowState | None = MARKS_DOWN) -> None:
+        self.scenario = Scenario(Parameters())
+        self.scenario.edca, self.scenario.station_flows = edca, station_flows
+        self.live = {PHONES[0]}
+        self.abilities = dict.fromkeys(PHONES, ABLE)
+        self.application_class = LIVE
+        self.uids = (UID,)
+        self.delivered = 0
+        self.present = list(PHONES)
+
+    def run(self, seconds: float) -> list[Effect]:
+        effects = list[Effect]()
+        for _ in range(round(2 * seconds)):
+            self.scenario.advance(0.5)
+            effects += self.scenario.access_point(dict.fromkeys(self.present, 5.0), seconds=0.5)
+            effects += self.report()
+        return effects
+
+    def report(self) -> list[Effect]:
+        effects = list[Effect]()
+        self.delivered += 44_000  # 0.7 Mb/s
+        for phone in self.present:
+            live = phone in self.live
+            app = AppPart(SERVER, self.application_class, 1, self.delivered, 2000, self.uids)
+            known = phone in self.scenario.phones and self.scenario.phones[phone].described
+            effects += self.scenario.terminal(
+                phone, upload(), apps=(app,) if live else (), abilities=None if known else self.abilities[phone]
+            )
+        return effects
+
+    def flows(self, number: int = 0) -> tuple[Flow, ...]:
+        return self.scenario.phones[PHONES[number]].flows
+
+    @property
+    def point_flows(self) -> tuple[StationFlow, ...]:
+        return self.scenario.access_points[BSSID].flows
+
+    @property
+    def announced(self) -> list[Edca]:
+        """Of video and voice, what is announced to the stations."""
+        queues = self.scenario.access_points[BSSID].queues
+        return [queue for queue in queues if queue.announced and queue.category in {Category.VIDEO, Category.VOICE}]
+
+    def why_not(self, number: int = 0) -> Code | None:
+        for terminal in self.scenario.engine.terminals():
+            if terminal.mac == PHONES[number]:
+                return terminal.no_flows.code if terminal.no_flows else None
+        raise LookupError(number)
+
+
+def test_a_live_flow_has_its_category_up_and_down_and_others_are_closed_out() -> None:
+    cell = Cell()
+    effects = cell.run(3)
+    [flow] = cell.flows()
+    assert (flow.uid, flow.address, flow.category, flow.udp_bps) == (UID, SERVER, Category.VIDEO, 0)
+    assert 20_000 < flow.admitted_us_per_s < 200_000
+    assert [cell.flows(number) for number in (1, 2, 3)] == [(), (), ()]
+    assert cell.point_flows == (StationFlow(PHONES[0], SERVER, Category.VIDEO),)
+    assert cell.announced == [ANNOUNCED]
+    assert cell.why_not() is None
+    [note] = [effect for effect in effects if isinstance(effect, Note) and effect.kind == "flows"]
+    assert (note.subject, note.flows, note.reasons[0].code) == (name(PHONES[0]), (flow,), Code.LIVE_FLOWS)
+
+
+def test_it_has_it_with_its_first_report() -> None:
+    cell = Cell()
+    cell.live = set()
+    cell.run(3)
+    assert not cell.flows()
+    cell.live = {PHONES[0]}
+    cell.report()
+    assert cell.flows()
+    assert cell.point_flows
+    assert cell.announced == [ANNOUNCED]
+
+
+def test_its_leases_are_renewed_and_it_keeps_all_for_a_minute() -> None:
+    cell = Cell()
+    cell.run(2)
+    phone, point = cell.scenario.phones[PHONES[0]], cell.scenario.access_points[BSSID]
+    for _ in range(60):
+        cell.run(1)
+        assert cell.flows()
+        assert cell.point_flows
+        assert cell.announced
+    assert len(phone.flow_sets) == len(point.flow_sets) == 1
+    assert 20 <= phone.flow_renewals <= 40
+
+
+def test_all_ends_when_the_flow_does() -> None:
+    cell = Cell()
+    cell.run(3)
+    cell.live = set()
+    cell.run(1)
+    assert cell.flows()  # a pause
+    effects = cell.run(4)
+    assert (cell.flows(), cell.point_flows, cell.announced) == ((), (), [])
+    assert cell.why_not() is Code.NO_LIVE_FLOW
+    assert [effect.reasons[0].code for effect in effects if isinstance(effect, Note) and effect.kind == "flows"] == [
+        Code.NO_LIVE_FLOW
+    ]
+    assert not cell.scenario.engine.cells[BSSID].live.flows
+
+
+def test_without_live_flows_nothing_is_sent() -> None:
+    cell = Cell()
+    cell.live = set()
+    cell.run(10)
+    assert not any(phone.flow_sets for phone in cell.scenario.phones.values())
+    assert not cell.scenario.access_points[BSSID].flow_sets
+    assert cell.announced == []
+
+
+@pytest.mark.parametrize("application_class", [2, 3, 4])
+def test_other_classes_have_no_grant(application_class: int) -> None:
+    cell = Cell()
+    cell.application_class = application_class
+    cell.run(3)
+    assert not cell.flows()
+
+
+@pytest.mark.parametrize(
+    ("abilities", "edca", "code"),
+    [
+        (FlowAbilities(refusal="no WMM"), EDCA, Code.CANNOT_MARK),
+        (ABLE, replace(EDCA, wmm=False), Code.NO_WMM),
+    ],
+)
+def test_why_there_is_no_grant(abilities: FlowAbilities, edca: EdcaState, code: Code) -> None:
+    cell = Cell(edca)
+    cell.abilities = dict.fromkeys(PHONES, abilities)
+    cell.run(3)
+    assert not cell.flows()
+    assert cell.why_not() is code
+    assert cell.announced == []
+
+
+def test_where_a_phone_cannot_be_admitted_marks_are_all_there_is() -> None:
+    cell = Cell()
+    cell.live = {PHONES[0], PHONES[1]}
+    cell.abilities[PHONES[1]] = MARKS_ONLY
+    cell.run(3)
+    assert [flow.admitted_us_per_s > 0 for number in (0, 1) for flow in cell.flows(number)] == [True, False]
+    assert cell.announced == []
+
+
+@pytest.mark.parametrize("edca", [replace(EDCA, takes_priorities=False), replace(EDCA, can_set_stations=False)])
+def test_an_access_point_that_cannot_close_the_category_is_not_asked_to(edca: EdcaState) -> None:
+    cell = Cell(edca, station_flows=None)
+    cell.run(3)
+    assert cell.flows()
+    assert cell.announced == []
+    assert cell.point_flows == ()
+
+
+def test_the_categories_have_no_advantage_while_somebody_uses_them_without_a_grant() -> None:
+    cell = Cell()
+    cell.run(4)
+    for _ in range(6):
+        cell.scenario.phones[PHONES[2]].video_packets += 100
+        cell.run(0.5)
+    same = BEST_EFFORT._replace(announced=True)
+    assert cell.announced == [same._replace(category=category) for category in (Category.VIDEO, Category.VOICE)]
+    cell.run(REMEMBERED_US / 1e6 + 1)
+    assert cell.announced == [ANNOUNCED]
+
+
+def test_a_flow_that_is_not_live_loses_its_grant() -> None:
+    cell = Cell()
+    cell.run(3)
+    for _ in range(60):
+        cell.delivered += 100_000
+        cell.scenario.advance(0.5)
+        cell.scenario.access_point(dict.fromkeys(PHONES, 5.0), seconds=0.5)
+        app = AppPart(SERVER, LIVE, 1, cell.delivered, 2_000_000, (UID,))
+        cell.scenario.terminal(PHONES[0], upload(), apps=(app,))
+    assert cell.flows() == ()
+    assert cell.why_not() is Code.TAKES_ALL
+    assert cell.announced == []
+
+
+def test_more_flows_than_there_is_air_for_are_refused_and_others_keep_theirs() -> None:
+    cell = Cell()
+    cell.scenario.access_point(dict.fromkeys(PHONES, 5.0), seconds=0.5, bitrate_kbps=11_000)
+    cell.live = set(PHONES)
+    for _ in range(20):
+        cell.scenario.advance(0.5)
+        cell.scenario.access_point(dict.fromkeys(PHONES, 1.0), seconds=0.5, bitrate_kbps=11_000)
+        cell.report()
+    assert [bool(cell.flows(number)) for number in range(4)] == [True, True, False, False]
+    assert cell.why_not(3) is Code.LIVE_AIR
+
+
+@pytest.mark.parametrize("how", ["observe", "exempt", "exempt cell", "off"])
+def test_an_operator_ends_it_at_once(how: str) -> None:
+    cell = Cell()
+    cell.run(3)
+    if how == "observe":
+        cell.scenario.do(ModeSet("observe"))
+    elif how == "off":
+        parameters = Parameters(live=LiveParameters(enabled=False))
+        cell.scenario.do(Reconfigured(parameters))
+    else:
+        cell.scenario.do(Exempted(name(PHONES[0]) if how == "exempt" else mac_text(BSSID), exempt=True))
+    cell.run(1)
+    assert (cell.flows(), cell.point_flows, cell.announced) == ((), (), [])
+
+
+def test_a_phone_that_leaves_its_cell_loses_it_and_has_it_in_the_next_one() -> None:
+    cell = Cell()
+    cell.run(3)
+    cell.scenario.access_point(dict.fromkeys(PHONES[1:], 5.0), seconds=0.5)
+    cell.present = PHONES[1:]
+    assert cell.flows() == ()
+    cell.run(1)
+    assert cell.point_flows == ()
+    scenario = cell.scenario
+    for _ in range(3):
+        scenario.advance(0.5)
+        scenario.access_point({PHONES[0]: 5.0}, seconds=0.5, bssid=OTHER_BSSID)
+        cell.delivered += 44_000
+        app = AppPart(SERVER, LIVE, 1, cell.delivered, 2000, (UID,))
+        scenario.terminal(PHONES[0], upload(), apps=(app,))
+    assert cell.flows()
+    assert scenario.access_points[OTHER_BSSID].flows
+
+
+def test_it_ends_by_its_lease_if_the_access_point_is_silent() -> None:
+    cell = Cell()
+    cell.run(3)
+    for _ in range(8):
+        cell.scenario.advance(1)
+        cell.report()
+    assert (cell.flows(), cell.point_flows) == ((), ())
+
+
+def test_a_phone_that_does_not_apply_it_is_sent_it_again() -> None:
+    cell = Cell()
+    cell.run(1)
+    cell.live = set()
+    cell.scenario.phones[PHONES[0]].unresponsive = True
+    cell.run(4)
+    cell.live = {PHONES[0]}
+    cell.run(10)
+    phone = cell.scenario.phones[PHONES[0]]
+    assert len(phone.flow_sets) >= 3
+    assert phone.flow_sets[-1].reason.code is Code.REPEATED
+
+
+def test_an_application_more_of_the_same_class_is_in_the_next_set() -> None:
+    cell = Cell()
+    cell.run(3)
+    cell.uids = (UID, UID + 1)
+    cell.run(0.5)
+    flows = cell.flows()
+    assert [flow.uid for flow in flows] == [UID, UID + 1]
+    assert [flow.admitted_us_per_s > 0 for flow in flows] == [True, False]
+
+
+def test_an_error_frees_the_cells_live_flows_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell()
+    cell.run(3)
+
+    def fail(*_: object, **__: object) -> bool:
+        raise ZeroDivisionError("test")
+
+    monkeypatch.setattr("airbound.core.cell.live.LiveFlows.choose", fail)
+    effects = cell.run(1)
+    assert cell.flows() == ()
+    assert cell.why_not() in {Code.INTERNAL_ERROR, Code.NO_LIVE_FLOW}
+    assert cell.scenario.phones[PHONES[0]].range() is not None
+    codes = [effect.reasons[0].code for effect in effects if isinstance(effect, Note)]
+    assert Code.INTERNAL_ERROR in codes
+
+
+def test_another_controller_goes_on_with_it() -> None:
+    cell = Cell()
+    cell.run(3)
+    cell.scenario.restart()
+    for phone in cell.scenario.phones.values():
+        phone.flow_sets.clear()
+    for point in cell.scenario.access_points.values():
+        point.flow_sets.clear()
+        point.edca_sets.clear()
+    for _ in range(5):
+        cell.run(1)
+        assert cell.flows()
