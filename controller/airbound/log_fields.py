@@ -48,9 +48,10 @@ def reason(code: str, subject: str, values: Mapping[str, float]) -> dict[str, An
     return {"code": code, **({"subject": subject} if subject else {}), **numbers}
 
 
-def bound(destination: str, min_segs: int, max_segs: int) -> dict[str, Any]:
-    """One bound; without a destination it is for all connections."""
-    return {**({"destination": destination} if destination else {}), "min_segs": min_segs, "max_segs": max_segs}
+def bound(destination: str, min_segs: int, max_segs: int, uid: int | None = None) -> dict[str, Any]:
+    """One bound; without a destination it is for all connections, with a uid for one application's."""
+    whose = {**({"destination": destination} if destination else {}), **({} if uid is None else {"uid": uid})}
+    return {**whose, "min_segs": min_segs, "max_segs": max_segs}
 
 
 def queue(category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int) -> dict[str, Any]:
@@ -85,7 +86,7 @@ def _list(name: str, items: list[Any], count: int) -> dict[str, Any]:
 
 
 def _bound(source: Bound) -> dict[str, Any]:
-    return bound(address_text(source.address) if source.address else "", source.min_segs, source.max_segs)
+    return bound(address_text(source.address) if source.address else "", source.min_segs, source.max_segs, source.uid)
 
 
 def _queue(source: Edca) -> dict[str, Any]:

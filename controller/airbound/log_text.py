@@ -32,7 +32,8 @@ def why(fields: Fields) -> str:
 
 
 def _bound(fields: Fields) -> str:
-    return f"{fields['min_segs']}..{fields['max_segs']} segs to {fields.get('destination', 'all')}"
+    whose = f" of uid {fields['uid']}" if "uid" in fields else ""
+    return f"{fields['min_segs']}..{fields['max_segs']} segs{whose} to {fields.get('destination', 'all')}"
 
 
 def _window(fields: Fields) -> str:

@@ -11,6 +11,7 @@ Rules of this file:
 - an error in one decision frees that terminal, the queues or the windows, and concerns nothing else.
 """
 
+from airbound.core.app_bounds import app_bounds
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import bounds_command, is_as_decided, renewal
@@ -42,7 +43,16 @@ class CellDecisions:
         for terminal in cell.terminals.values():
             effects += self.decide(cell, terminal, now_us)
         if cell.live.flows:
-            effects += decide_live(cell, now_us)
+            effects += self.decide_live(cell, now_us)
+        return effects
+
+    def decide_live(self, cell: CellState, now_us: int) -> list[Effect]:
+        """Commands for the cell's terminals and its access point about live flows, with the windows that go with these;
+        not what the access point announces.
+        """
+        effects, changed = decide_live(cell, now_us)
+        for mac in changed:
+            effects += self.decide(cell, cell.terminals[mac], now_us)
         return effects
 
     def decide_by_report(
@@ -75,7 +85,7 @@ class CellDecisions:
         """Commands that follow from what a report says of live flows."""
         if not observe_live(cell, terminal, now_us):
             return decide_flows(cell, terminal, now_us)
-        return [*decide_live(cell, now_us), *self.decide_access_point(cell, now_us, everything=False)]
+        return [*self.decide_live(cell, now_us), *self.decide_access_point(cell, now_us, everything=False)]
 
     def decide_due(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands for a joined terminal whose time has come."""
@@ -106,7 +116,8 @@ def decide_terminal(cell: CellState, terminal: Terminal, now_us: int) -> tuple[l
         terminal.no_bounds = reason
         effects = list[Effect]()
         if reason is None or not reason.waits:
-            effects = bounds_command(terminal, decisions, reason, cell.settings, now_us)
+            apps = app_bounds(terminal, decisions, cell)
+            effects = bounds_command(terminal, decisions, reason, cell.settings, now_us, apps=apps)
     except Exception as error:  # noqa: BLE001  # whatever it is, the others' leases go on
         effects = _free(cell, terminal, internal_error(error), now_us)
     return effects, terminal_due_at_us(cell, terminal)

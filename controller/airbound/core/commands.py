@@ -35,15 +35,22 @@ if TYPE_CHECKING:
 _GOLDEN_RATIO = 0.618_034  # its multiples modulo 1 are spread evenly, however many there are
 
 
-def fit_to_back_end(decisions: tuple[Decision, ...], back_end: BackEnd) -> tuple[tuple[Bound, ...], list[Reason]]:
-    """The bounds as a back end that can set a maximum takes them, and what it does not take."""
+def fit_to_back_end(
+    decisions: tuple[Decision, ...], back_end: BackEnd, apps: tuple[Bound, ...] = ()
+) -> tuple[tuple[Bound, ...], list[Reason]]:
+    """The bounds as a back end that can set a maximum takes them, and what it does not take; those for single
+    applications only if there is room for all.
+    """
     bounds = [Bound(decision.destination, *decision.range) for decision in decisions]
     if not back_end.can_set_min:
         bounds = [Bound(bound.address, 1, bound.max_segs) for bound in bounds]
+        apps = tuple(bound._replace(min_segs=1) for bound in apps)
     if not back_end.can_select_destination and bounds:
         smallest = Bound(b"", min(bound.min_segs for bound in bounds), min(bound.max_segs for bound in bounds))
         return (smallest,), []
-    if not back_end.rules_max or len(bounds) <= back_end.rules_max:
+    if not back_end.rules_max or len(bounds) + len(apps) <= back_end.rules_max:
+        return (*bounds, *apps), []
+    if len(bounds) <= back_end.rules_max:
         return tuple(bounds), []
     # The smallest maxima matter most: they are the nearest servers, where a queue hurts first.
     bounds.sort(key=lambda bound: (bound.max_segs, bound.address))
@@ -60,9 +67,13 @@ def bounds_command(
     release: Reason | None,
     settings: Settings,
     now_us: int,
+    *,
+    apps: tuple[Bound, ...] = (),
 ) -> list[Effect]:
-    """What must be sent to a terminal that is to have these decisions' bounds, or none if it is to be released."""
-    bounds = () if release else fit_to_back_end(decisions, terminal.back_end)[0]
+    """What must be sent to a terminal that is to have these decisions' bounds, and those for single applications, or
+    none if it is to be released.
+    """
+    bounds = () if release else fit_to_back_end(decisions, terminal.back_end, apps)[0]
     sent, in_force = terminal.sent, terminal.generation_in_force
     # Pausing is no reason to take what an earlier process of the controller set: it ends with its lease.
     if sent is None and release is not None and release.code is Code.NOT_SENDING:
@@ -74,6 +85,9 @@ def bounds_command(
         return renewal(terminal, settings, now_us)
     lease_ms = settings.parameters.safety.lease_ms
     reasons = (release,) if release else changes(terminal.sent_decisions, decisions, settings.policy)
+    if sent is not None and not release and _apps(sent.entries) != _apps(bounds):
+        counts = len(_apps(sent.entries)), len(_apps(bounds))
+        reasons = (*(() if _is_none(reasons) else reasons), Reason(Code.APPLICATIONS, "", *counts))
     # All phones of a cell are sent bounds at once. Their renewals are not: the phones' ACKs would contend for the air.
     early_us = int(lease_ms * 1000 / 3 * (terminal.stream.number * _GOLDEN_RATIO % 1))
     sent = terminal.sent = next_set(
@@ -95,6 +109,16 @@ def bounds_command(
         SetBounds(terminal.stream, sent.generation, bounds, lease_ms, reasons, senders, capacity_bps),
         Note("info", "bounds", terminal.name, reasons, bounds, None, terminal.name, _cell(terminal, release)),
     ]
+
+
+def _apps(bounds: tuple[Bound, ...]) -> list[Bound]:
+    """Those for single applications."""
+    return [bound for bound in bounds if bound.uid is not None]
+
+
+def _is_none(reasons: tuple[Reason, ...]) -> bool:
+    """Whether decisions are as they were: the reason that is left then."""
+    return len(reasons) == 1 and reasons[0].code is Code.POLICY
 
 
 def changes(before: tuple[Decision, ...], after: tuple[Decision, ...], policy: type[Policy]) -> tuple[Reason, ...]:

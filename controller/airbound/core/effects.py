@@ -18,11 +18,14 @@ Level = Literal["info", "warning", "counted"]
 
 
 class Bound(NamedTuple):
-    """A cwnd range, in segments, for connections to `address`, or for all of them if it is empty."""
+    """A cwnd range, in segments, for connections to `address`, or for all of them if it is empty; with a `uid`, for
+    those of that application alone.
+    """
 
     address: Address
     min_segs: int
     max_segs: int
+    uid: int | None = None
 
 
 class SetBounds(NamedTuple):

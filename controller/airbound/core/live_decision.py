@@ -37,8 +37,11 @@ def observe_live(cell: CellState, terminal: Terminal, now_us: int) -> bool:
     return cell.live.observe(terminal.mac, terminal.apps, path_us, now_us)
 
 
-def decide_live(cell: CellState, now_us: int) -> list[Effect]:
-    """Commands for the cell's terminals about their live flows, and what of them its access point is to do."""
+def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
+    """Commands for the cell's terminals about their live flows, and what of them its access point is to do; and the
+    terminals whose windows follow from what changed.
+    """
+    before = {key: flow.window_bps for key, flow in cell.live.flows.items()}
     keep_us = cell.settings.parameters.safety.sending_keep_ms * 1000
     cell.live.forget(lambda key, flow: key.mac not in cell.terminals or now_us - flow.seen_at_us > keep_us)
     effects, error = list[Effect](), None
@@ -52,7 +55,10 @@ def decide_live(cell: CellState, now_us: int) -> list[Effect]:
     for terminal in cell.terminals.values():
         if terminal.has_flows or terminal.apps:
             effects += decide_flows(cell, terminal, now_us, error)
-    return effects + decide_station_flows(cell, now_us)
+    effects += decide_station_flows(cell, now_us)
+    now = {key: flow.window_bps for key, flow in cell.live.flows.items()}
+    changed = {key.mac for key in before.keys() | now.keys() if before.get(key, 0.0) != now.get(key, 0.0)}
+    return effects, sorted(changed & cell.terminals.keys())
 
 
 def _choose(cell: CellState, now_us: int) -> None:

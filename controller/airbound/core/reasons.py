@@ -59,6 +59,7 @@ class Code(IntEnum):
     WIDENED = 56
     LIVE_FLOWS = 57
     PRIORITY_NOT_GRANTED = 58
+    APPLICATIONS = 59
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63

@@ -121,14 +121,7 @@ def terminal_effect(octets: bytes, stream: Stream) -> TerminalCommand | None:
             return SetBounds(
                 stream,
                 message.generation,
-                tuple(
-                    Bound(
-                        b"" if entry.WhichOneof("selector") == "all" else entry.destination.address,
-                        entry.min_segs,
-                        entry.max_segs,
-                    )
-                    for entry in message.bounds
-                ),
+                tuple(bound_of(entry) for entry in message.bounds),
                 message.lease_ms,
                 (reason_of(message.reason),),
                 message.active_senders,
@@ -206,7 +199,22 @@ def bound(entry: Bound) -> terminal_pb2.Bound:
         return terminal_pb2.Bound(all=True, min_segs=entry.min_segs, max_segs=entry.max_segs)
     length_bits = 32 if len(entry.address) == IPV4_OCTETS else 128
     prefix = terminal_pb2.Prefix(address=entry.address, length_bits=length_bits)
+    if entry.uid is not None:
+        both = terminal_pb2.UidDestination(uid=entry.uid, destination=prefix)
+        return terminal_pb2.Bound(uid_destination=both, min_segs=entry.min_segs, max_segs=entry.max_segs)
     return terminal_pb2.Bound(destination=prefix, min_segs=entry.min_segs, max_segs=entry.max_segs)
+
+
+def bound_of(message: terminal_pb2.Bound) -> Bound:
+    """The same, back."""
+    match message.WhichOneof("selector"):
+        case "uid_destination":
+            both = message.uid_destination
+            return Bound(both.destination.address, message.min_segs, message.max_segs, both.uid)
+        case "destination":
+            return Bound(message.destination.address, message.min_segs, message.max_segs)
+        case _:
+            return Bound(b"", message.min_segs, message.max_segs)
 
 
 def reason_message(reason: Reason) -> reason_pb2.Reason:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from airbound.core.addresses import address_text, mac_from_text, mac_text
 from airbound.core.effects import Flow, Level
 from airbound.grpc.command_convert import queue_messages, reason_message
-from airbound.grpc.operations_convert import window_limit_sent
+from airbound.grpc.operations_convert import bound_sent, window_limit_sent
 from airbound.runtime.history import Entry
-from airbound.v1 import events_pb2, operations_pb2
+from airbound.v1 import events_pb2
 
 _LEVELS: dict[Level, events_pb2.EventLevel] = {
     "info": events_pb2.EVENT_LEVEL_INFO,
@@ -34,9 +34,7 @@ def event(entry: Entry, replica: str = "") -> events_pb2.Event:
     if note.bounds is not None:
         message.bounds.SetInParent()
         for bound in note.bounds:
-            destination = address_text(bound.address) if bound.address else ""
-            sent = operations_pb2.BoundSent(destination=destination, min_segs=bound.min_segs, max_segs=bound.max_segs)
-            message.bounds.bounds.append(sent)
+            message.bounds.bounds.append(bound_sent(bound))
     if note.queues is not None:
         message.queues.SetInParent()
         message.queues.queues.extend(queue_messages(note.queues, announced=False))

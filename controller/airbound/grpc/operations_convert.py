@@ -9,7 +9,7 @@ from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.commands import fit_to_back_end
 from airbound.core.decisions import decide
-from airbound.core.effects import WindowLimit
+from airbound.core.effects import Bound, WindowLimit
 from airbound.core.parameters import Mode
 from airbound.core.policy import UNBOUNDED, Decision, Policy, PolicyInput
 from airbound.core.reasons import Code, Reason
@@ -200,12 +200,7 @@ def terminal(
         back_end=state.back_end.name,
         bounds_generation_in_force=state.generation_in_force,
         bounds_generation_sent=state.last_generation,
-        bounds_sent=[
-            operations_pb2.BoundSent(
-                destination=_address(bound.address), min_segs=bound.min_segs, max_segs=bound.max_segs
-            )
-            for bound in (sent.entries if sent else ())
-        ],
+        bounds_sent=map(bound_sent, sent.entries if sent else ()),
         decisions=[_decision(decision, cell_state.policy) for decision in decisions] if cell_state is not None else [],
         report_age_ms=(now_us - state.reported_at_us) // 1000,
         refused_total=state.refused_total,
@@ -225,6 +220,13 @@ def terminal(
         message.flows_failure = state.flow_state.failure
     message.flows_generation_sent = state.flows_sent.generation if state.flows_sent is not None else 0
     return message
+
+
+def bound_sent(bound: Bound) -> operations_pb2.BoundSent:
+    """One bound of a terminal."""
+    return operations_pb2.BoundSent(
+        destination=_address(bound.address), min_segs=bound.min_segs, max_segs=bound.max_segs, uid=bound.uid
+    )
 
 
 def _decision(decision: Decision, policy: Policy) -> operations_pb2.Decision:

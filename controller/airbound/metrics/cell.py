@@ -12,9 +12,9 @@ from airbound.core.cell.channel_access import best_effort, stations_best_effort
 from airbound.core.edca import Edca
 from airbound.core.reasons import Code
 from airbound.metrics import decisions
-from airbound.metrics.family import Family
+from airbound.metrics.family import Family, Kind
 from airbound.metrics.labels import label_set, octets_text, printable
-from airbound.metrics.samples import CellSample, Snapshot, WindowSample
+from airbound.metrics.samples import CellSample, LiveSample, Snapshot, WindowSample
 from airbound.metrics.slots import Slots
 from airbound.metrics.table import Column, Table
 from airbound.metrics.terminal import Rtt
@@ -68,6 +68,12 @@ def _window_gauge(name: str, text: str, value: Callable[[WindowSample], float]) 
     """Absent of an access point that does not look at its stations' connections."""
     family = Family(f"airbound_cell_{name}", "gauge", text, _CELL)
     return Column(family, lambda cell: None if cell.windows is None else value(cell.windows))
+
+
+def _live(name: str, kind: Kind, text: str, value: Callable[[LiveSample], float]) -> Column:
+    """Absent while there is no live flow."""
+    family = Family(f"airbound_cell_{name}", kind, text, _CELL)
+    return Column(family, lambda cell: None if cell.sample.live is None else value(cell.sample.live))
 
 
 def _window_counter(name: str, text: str, index: int) -> Column:
@@ -347,6 +353,29 @@ COLUMNS = (
             "Decisions about windows that ended in an error of the controller.", _CELL,
         ),
         lambda cell: None if cell.windows is None else cell.windows.failures_total,
+    ),
+    _live(
+        "live_flows", "gauge", "What applications of class live send, one for each terminal and address.",
+        lambda live: live.flows,
+    ),
+    _live(
+        "live_flows_granted", "gauge", "Of them, those that have the category for video.", lambda live: live.granted
+    ),
+    _live(
+        "live_flows_short", "gauge", "Of them, those that get less than they send, and less than they need.",
+        lambda live: live.short,
+    ),
+    _live(
+        "live_air_ratio", "gauge", "Part of the air that the granted live flows need, 0 to 1.", lambda live: live.air
+    ),
+    _live(
+        "priorities_closed", "gauge",
+        "1 while video and voice have no advantage, since a station uses them without a grant, else 0.",
+        lambda live: int(live.closed),
+    ),
+    _live(
+        "live_failures_total", "counter", "Decisions about live flows that ended in an error of the controller.",
+        lambda live: live.failures_total,
     ),
     Column(
         Family(

@@ -57,6 +57,17 @@ class WindowSample(NamedTuple):
     failures_total: int
 
 
+class LiveSample(NamedTuple):
+    """A cell's live flows."""
+
+    flows: int
+    granted: int  # of them, those that have the category for video
+    short: int  # of them, those that get less than they send
+    air: float  # part of it, that the granted ones need
+    closed: bool  # whether the categories have no advantage, since a station uses them without a grant
+    failures_total: int
+
+
 class AccessPointSample(NamedTuple):
     """The stream of a cell's access point."""
 
@@ -104,6 +115,7 @@ class CellSample(NamedTuple):
     access_point: AccessPointSample | None
     stations: tuple[StationSample, ...]
     radio: Radio
+    live: LiveSample | None  # none while there is no live flow
 
 
 class TerminalSample(NamedTuple):
@@ -202,7 +214,7 @@ def controller(engine: Engine, counts: Counts, measures: Measures, hooks: Hooks)
     )
 
 
-def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSample:
+def cell(state: CellState, decided: Mapping[tuple[str, Code], int], now_us: int) -> CellSample:
     """A cell now, and what was counted of it. Its stations are those of the access point's last report; none while no
     agent is connected.
     """
@@ -239,7 +251,14 @@ def cell(state: CellState, decided: Mapping[tuple[str, Code], int]) -> CellSampl
         access_point=access_point,
         stations=_stations(state) if access_point is not None or state.by_switch else (),
         radio=state.radio,
+        live=_live(state, now_us) if state.live.flows or state.live.failures_total else None,
     )
+
+
+def _live(state: CellState, now_us: int) -> LiveSample:
+    live = state.live
+    closed = bool(live.granted) and bool(state.priorities.closed_by(now_us))
+    return LiveSample(len(live.flows), live.granted, live.short, live.granted_part, closed, live.failures_total)
 
 
 def _access_point(state: CellState) -> AccessPointSample | None:

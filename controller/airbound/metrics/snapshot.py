@@ -70,7 +70,7 @@ class Sampler:
         cells, terminals = list[CellSample](), list[TerminalSample]()
         reporters = engine.reporters()
         for state in list(engine.cells.values()):
-            cells.append(samples.cell(state, counts.cells.get(state.bssid, Counted())))
+            cells.append(samples.cell(state, counts.cells.get(state.bssid, Counted()), now_us))
             yield 1 + len(cells[-1].stations)
         for reporter in reporters:
             if isinstance(reporter, Terminal) and reporter.mac and not reporter.closed:

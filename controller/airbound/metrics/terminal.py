@@ -27,6 +27,7 @@ _PLAIN, _INFO, _NO_BOUNDS, _RETRANSMISSION, _EVENT = range(5)  # sets of labels;
 _NO_EVENTS = (0,) * len(EVENTS)
 _NO_ARRIVALS = (0, 0, 0, 0, 0, 0, 0, 0)
 """Of a terminal that has not arrived anywhere since its agent started: what it counts then, counts from here."""
+_NO_FLOWS = (0, 0, 0, 0)
 _RETRANSMISSIONS = {
     terminal_pb2.RETRANSMISSION_TIMERS: "timers",
     terminal_pb2.RETRANSMISSION_REQUESTS: "requests",
@@ -60,6 +61,8 @@ class Reported(NamedTuple):
     retransmission: str  # the back end; empty while it is not known
     last_silence_s: float | None
     classes: list[classes.Part]
+    flows: list[tuple[Mac, tuple[int, ...]]]  # sets that failed, packets in another category, UDP packets that waited
+    # for their rate, and those that were dropped for it
 
 
 Stream = tuple[TerminalSample, Reported]
@@ -72,6 +75,7 @@ class Shown(NamedTuple):
     reported: Reported
     totals: tuple[int, ...]  # delivered bytes, events
     arrivals: tuple[int, ...]
+    flows: tuple[int, ...]
     refused: int
     failed: int
     malformed: int
@@ -258,6 +262,34 @@ COLUMNS = (
     ),
     Column(
         Family(
+            "airbound_terminal_flow_failures_total", "counter",
+            "Sets of flows that its agent could not apply, or not wholly.", _TERMINAL,
+        ),
+        lambda shown: shown.flows[0],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_flow_marked_packets_total", "counter",
+            "Packets that left it in another access category than their own.", _TERMINAL,
+        ),
+        lambda shown: shown.flows[1],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_flow_paced_packets_total", "counter",
+            "UDP packets that waited for their flow's rate.", _TERMINAL,
+        ),
+        lambda shown: shown.flows[2],
+    ),
+    Column(
+        Family(
+            "airbound_terminal_flow_dropped_packets_total", "counter",
+            "UDP packets that were dropped for their flow's rate.", _TERMINAL,
+        ),
+        lambda shown: shown.flows[3],
+    ),
+    Column(
+        Family(
             "airbound_terminal_refusals_total", "counter",
             "Reports of the terminal, and entries of reports, that were refused.", _TERMINAL,
         ),
@@ -279,11 +311,22 @@ COLUMNS = (
 class TerminalSeries:
     """What is kept of a terminal from one snapshot to the next."""
 
-    __slots__ = ("arrivals", "classes", "counted", "decided", "described", "labels", "malformed", "ours", "totals")
+    __slots__ = (
+        "arrivals",
+        "classes",
+        "counted",
+        "decided",
+        "described",
+        "flows",
+        "labels",
+        "malformed",
+        "ours",
+        "totals",
+    )
 
     def __init__(self) -> None:
         self.totals, self.malformed = Totals(1 + len(EVENTS)), Totals(1)
-        self.arrivals = Totals(len(_NO_ARRIVALS))
+        self.arrivals, self.flows = Totals(len(_NO_ARRIVALS)), Totals(len(_NO_FLOWS))
         self.ours = Totals(2, whole=True)
         self.decided = decisions.DecisionCounts(decisions.TERMINAL)
         self.classes: classes.ClassSeries | None = None  # until one is reported: most terminals have none
@@ -310,7 +353,8 @@ class TerminalTables:
     def _take(self, now_us: int, name: str, series: TerminalSeries, streams: Sequence[Stream]) -> None:
         sample, reported = streams[0] if len(streams) == 1 else _merged(streams)
         lease_s = lease_s_of(sample, now_us)
-        bound = min(sample.bounds, key=_MAXIMUM) if lease_s else None
+        whole = [bound for bound in sample.bounds if bound.uid is None] if lease_s else []
+        bound = min(whole, key=_MAXIMUM, default=None)
         counted = [
             (one.mac, one.stream.number, one.refused_total, one.failures_total, one.malformed_inputs_total)
             for one, _ in streams
@@ -324,6 +368,7 @@ class TerminalTables:
             reported,
             series.totals.update(reported.counts),
             series.arrivals.update(reported.arrivals),
+            series.flows.update(reported.flows),
             series.ours.counts[0],
             series.ours.counts[1],
             series.malformed.counts[0],
@@ -390,8 +435,19 @@ def reported_by(sample: TerminalSample) -> Reported:
             retransmission,
             silence_s,
             of_classes,
+            [(mac, _flows(report.flows) if report.HasField("flows") else _NO_FLOWS)],
         ),
     )
+
+
+def _flows(flows: terminal_pb2.FlowState) -> tuple[int, ...]:
+    counts = (
+        flows.failures_total,
+        flows.marked_packets_total,
+        flows.paced_packets_total,
+        flows.dropped_packets_total,
+    )
+    return counts if max(counts) <= COUNTER_MAX else _NO_FLOWS
 
 
 def _arrivals(arrivals: terminal_pb2.Arrivals) -> tuple[int, ...]:
@@ -433,9 +489,11 @@ def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
     reports = [reported for _, reported in counting]
     newest = next(reported for one, reported in counting if one is sample)
     worst = max((reported.worst for reported in reports if reported.worst), default=None)
-    arrivals = dict[Mac, tuple[int, ...]]()
+    arrivals, flows = dict[Mac, tuple[int, ...]](), dict[Mac, tuple[int, ...]]()
     for mac, counts in (entry for reported in reports for entry in reported.arrivals):
         arrivals[mac] = max(arrivals.get(mac, counts), counts)  # An agent makes a new stream when it has arrived.
+    for mac, counts in (entry for reported in reports for entry in reported.flows):
+        flows[mac] = max(flows.get(mac, counts), counts)
     return sample, Reported(
         sum(reported.cwnd_segs for reported in reports),
         sum(reported.connections for reported in reports),
@@ -447,6 +505,7 @@ def _merged(streams: Sequence[Stream]) -> tuple[TerminalSample, Reported]:
         newest.retransmission,
         newest.last_silence_s,
         [part for reported in reports for part in reported.classes],
+        [*flows.items()],
     )
 
 

@@ -67,7 +67,10 @@ def _decided(event: events_pb2.Event) -> dict[str, Any]:
         shown["reasons"] = list(map(reason_fields, event.reasons))
     if event.HasField("bounds"):
         shown["bounds"] = [
-            log_fields.bound(bound.destination, bound.min_segs, bound.max_segs) for bound in event.bounds.bounds
+            log_fields.bound(
+                bound.destination, bound.min_segs, bound.max_segs, bound.uid if bound.HasField("uid") else None
+            )
+            for bound in event.bounds.bounds
         ]
     if event.HasField("queues"):
         shown["queues"] = list(map(queue_fields, event.queues.queues))

@@ -320,7 +320,11 @@ def _events(events: terminal_pb2.EventCounts) -> str:
 
 def _was_sent(decision: operations_pb2.Decision, terminal: operations_pb2.Terminal) -> bool:
     wanted = (decision.destination, decision.min_segs, decision.max_segs)
-    return any((sent.destination, sent.min_segs, sent.max_segs) == wanted for sent in terminal.bounds_sent)
+    return any(
+        (sent.destination, sent.min_segs, sent.max_segs) == wanted
+        for sent in terminal.bounds_sent
+        if not sent.HasField("uid")
+    )
 
 
 def _trigger(trigger: int) -> str:

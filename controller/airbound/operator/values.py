@@ -80,8 +80,14 @@ def terminal_state(terminal: operations_pb2.Terminal) -> str:
 
 
 def bounds_text(bounds: Iterable[operations_pb2.BoundSent | operations_pb2.Decision]) -> str:
-    """Destinations and ranges in segments."""
-    return ", ".join(f"{bound.destination or 'all'} {bound.min_segs}..{bound.max_segs}" for bound in bounds) or "none"
+    """Destinations and ranges in segments; "10.0.4.1/uid 10073" is of one application."""
+    return ", ".join(f"{_whose(bound)} {bound.min_segs}..{bound.max_segs}" for bound in bounds) or "none"
+
+
+def _whose(bound: operations_pb2.BoundSent | operations_pb2.Decision) -> str:
+    if isinstance(bound, operations_pb2.BoundSent) and bound.HasField("uid"):
+        return f"{bound.destination}/uid {bound.uid}"
+    return bound.destination or "all"
 
 
 def mbps(bps: int) -> str:

@@ -348,14 +348,16 @@ class Terminal(_message.Message):
     def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., live_flows: _Optional[_Iterable[_Union[LiveFlow, _Mapping]]] = ..., flows_generation_in_force: _Optional[int] = ..., flows_generation_sent: _Optional[int] = ..., flows_failure: _Optional[str] = ...) -> None: ...
 
 class BoundSent(_message.Message):
-    __slots__ = ("destination", "min_segs", "max_segs")
+    __slots__ = ("destination", "min_segs", "max_segs", "uid")
     DESTINATION_FIELD_NUMBER: _ClassVar[int]
     MIN_SEGS_FIELD_NUMBER: _ClassVar[int]
     MAX_SEGS_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
     destination: str
     min_segs: int
     max_segs: int
-    def __init__(self, destination: _Optional[str] = ..., min_segs: _Optional[int] = ..., max_segs: _Optional[int] = ...) -> None: ...
+    uid: int
+    def __init__(self, destination: _Optional[str] = ..., min_segs: _Optional[int] = ..., max_segs: _Optional[int] = ..., uid: _Optional[int] = ...) -> None: ...
 
 class Decision(_message.Message):
     __slots__ = ("destination", "min_segs", "max_segs", "policy", "active_senders", "connections", "srtt_us", "min_rtt_us", "own_min_rtt_us", "rtt_ratio", "capacity_bps", "formula", "notes")

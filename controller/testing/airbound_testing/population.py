@@ -39,6 +39,8 @@ class Phone:
     station: dict[str, Any] = field(default_factory=dict)  # fields that its station has in reports
     destinations: list[terminal_pb2.Destination] | None = None  # instead of one to SERVER
     arrivals: terminal_pb2.Arrivals | None = None
+    flows: terminal_pb2.FlowState | None = None
+    can_mark: bool = False
     classes: list[terminal_pb2.ClassPart] = field(default_factory=list)  # of the destination SERVER
 
 
@@ -171,10 +173,12 @@ class Population:
             destinations=[destination] if phone.destinations is None else phone.destinations,
             bounds_generation=phone.generation,
             arrivals=phone.arrivals,
+            flows=phone.flows,
         )
         if phone.sequence == 1:
             back_end = terminal_pb2.BackEnd(name=phone.back_end, **_BACK_END)
-            report.agent.CopyFrom(terminal_pb2.Agent(version=phone.agent_version, back_end=back_end))
+            able = {"can_mark": True, "flows_max": 64} if phone.can_mark else {}
+            report.agent.CopyFrom(terminal_pb2.Agent(version=phone.agent_version, back_end=back_end, **able))
         data = terminal_pb2.TerminalServiceConnectRequest(report=report).SerializeToString()
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
         accepted, _ = convert.terminal_report(message.report)

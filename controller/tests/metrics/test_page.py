@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from airbound.config import Config, cell_overrides, parse
 from airbound.configuration.values import config_hash
 from airbound.core.addresses import address_from_text, mac_text
+from airbound.core.cell.live import FlowKey
 from airbound.core.events import Tick
 from airbound.metrics import cell, classes, controller, decisions, station, terminal
 from airbound.metrics.family import Family
@@ -90,7 +91,7 @@ def promtool(page: Page) -> tuple[int, str]:
 
 def class_part(number: terminal_pb2.ApplicationClass.ValueType, delivered_bytes: int) -> terminal_pb2.ClassPart:
     return terminal_pb2.ClassPart(
-        application_class=number, connections_sending=2, queued_bytes=7, delivered_bytes=delivered_bytes
+        application_class=number, connections_sending=2, queued_bytes=7, delivered_bytes=delivered_bytes, uids=[10_073]
     )
 
 
@@ -405,6 +406,55 @@ def test_arrivals_of_a_terminal_are_counted_from_the_first_one() -> None:
     assert counted(None) == [3, 3, 2]  # the agent was started again
     assert counted(arrived(1, 1, 1)) == [4, 4, 3]
     assert counted(arrived(2**64 - 1, 1, 1)) == [4, 4, 3]
+
+
+def test_live_flows_of_a_cell() -> None:
+    scraped = Scraped(Population(1, 3))
+    population = scraped.population
+    (cell,), names = population.cells, ("flows", "flows_granted", "flows_short", "air_ratio", "failures_total")
+    assert not scraped.samples().labels("airbound_cell_live_flows")
+    for phone in cell.phones[:2]:
+        phone.classes = [class_part(terminal_pb2.APPLICATION_CLASS_LIVE, 1)]
+    cell.phones[1].can_mark = True
+    for phone in cell.phones:
+        phone.station["rx_bitrate_kbps"] = 54_000
+    population.seconds(3)
+    state = population.engine.cells[cell.bssid]
+    short, other = (state.live.flows[FlowKey(phone.mac, SERVER)] for phone in cell.phones[:2])
+    other.queued_bytes = 0
+    short.queued_bytes, short.used_bps = 1_000_000, 1e5
+    state.live.failures_total = 5
+    state.priorities.station, state.priorities.until_us = cell.phones[2].mac, 2**62
+    samples = scraped.samples()
+    flows, granted, is_short, air, failures = (
+        samples.value(f"airbound_cell_live_{name}", bssid=mac_text(cell.bssid)) for name in names
+    )
+    assert (flows, granted, is_short, failures) == (2, 1, 1, 5)
+    assert air == pytest.approx(0.7 / 23.76, rel=0.01)
+    assert samples.value("airbound_cell_priorities_closed", bssid=mac_text(cell.bssid)) == 1
+
+
+def test_flows_of_a_terminal_are_counted_over_starts_of_its_agent() -> None:
+    scraped = Scraped(Population(1, 1))
+    population = scraped.population
+    (phone,) = population.cells[0].phones
+
+    def counted(flows: terminal_pb2.FlowState | None) -> list[float]:
+        phone.flows = flows
+        population.seconds(1)
+        samples = scraped.samples()
+        names = ("failures", "marked_packets", "paced_packets", "dropped_packets")
+        return [samples.value(f"airbound_terminal_flow_{name}_total", terminal="phone0") for name in names]
+
+    flows = terminal_pb2.FlowState(
+        failures_total=1, marked_packets_total=2, paced_packets_total=3, dropped_packets_total=4
+    )
+    assert counted(terminal_pb2.FlowState()) == [0, 0, 0, 0]
+    assert counted(flows) == [1, 2, 3, 4]
+    assert counted(None) == [1, 2, 3, 4]
+    assert counted(flows) == [2, 4, 6, 8]
+    flows.paced_packets_total = 2**63
+    assert counted(flows) == [2, 4, 6, 8]
 
 
 def test_downloads_of_a_terminal_after_arrivals() -> None:

@@ -1809,10 +1809,12 @@ func (x *Terminal) GetFlowsFailure() string {
 
 // BoundSent is one bound; destination is empty if it is for all connections.
 type BoundSent struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Destination   string                 `protobuf:"bytes,1,opt,name=destination,proto3" json:"destination,omitempty"`
-	MinSegs       uint32                 `protobuf:"varint,2,opt,name=min_segs,json=minSegs,proto3" json:"min_segs,omitempty"`
-	MaxSegs       uint32                 `protobuf:"varint,3,opt,name=max_segs,json=maxSegs,proto3" json:"max_segs,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Destination string                 `protobuf:"bytes,1,opt,name=destination,proto3" json:"destination,omitempty"`
+	MinSegs     uint32                 `protobuf:"varint,2,opt,name=min_segs,json=minSegs,proto3" json:"min_segs,omitempty"`
+	MaxSegs     uint32                 `protobuf:"varint,3,opt,name=max_segs,json=maxSegs,proto3" json:"max_segs,omitempty"`
+	// App uid, if it is for the connections of one application to the destination.
+	Uid           *uint32 `protobuf:"varint,4,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1864,6 +1866,13 @@ func (x *BoundSent) GetMinSegs() uint32 {
 func (x *BoundSent) GetMaxSegs() uint32 {
 	if x != nil {
 		return x.MaxSegs
+	}
+	return 0
+}
+
+func (x *BoundSent) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
 	}
 	return 0
 }
@@ -4167,11 +4176,13 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"live_flows\x18\x11 \x03(\v2\x15.airbound.v1.LiveFlowR\tliveFlows\x129\n" +
 	"\x19flows_generation_in_force\x18\x12 \x01(\x04R\x16flowsGenerationInForce\x122\n" +
 	"\x15flows_generation_sent\x18\x13 \x01(\x04R\x13flowsGenerationSent\x12#\n" +
-	"\rflows_failure\x18\x14 \x01(\tR\fflowsFailure\"c\n" +
+	"\rflows_failure\x18\x14 \x01(\tR\fflowsFailure\"\x82\x01\n" +
 	"\tBoundSent\x12 \n" +
 	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x19\n" +
 	"\bmin_segs\x18\x02 \x01(\rR\aminSegs\x12\x19\n" +
-	"\bmax_segs\x18\x03 \x01(\rR\amaxSegs\"\xa4\x03\n" +
+	"\bmax_segs\x18\x03 \x01(\rR\amaxSegs\x12\x15\n" +
+	"\x03uid\x18\x04 \x01(\rH\x00R\x03uid\x88\x01\x01B\x06\n" +
+	"\x04_uid\"\xa4\x03\n" +
 	"\bDecision\x12 \n" +
 	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x19\n" +
 	"\bmin_segs\x18\x02 \x01(\rR\aminSegs\x12\x19\n" +
@@ -4573,6 +4584,7 @@ func file_airbound_v1_operations_proto_init() {
 	file_airbound_v1_terminal_proto_init()
 	file_airbound_v1_operations_proto_msgTypes[7].OneofWrappers = []any{}
 	file_airbound_v1_operations_proto_msgTypes[11].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[15].OneofWrappers = []any{}
 	file_airbound_v1_operations_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -41,7 +41,7 @@ RATE_HALVES_US = 10_000_000  # of a highest rate that was not seen again
 KEPT_AIR = 1.2  # times air_most, until a flow that has a grant loses it
 ADMITTED_PER_PART = 2.0  # retransmissions, and rates that fall from one moment to the next
 ADMITTED_LEAST_US = 20_000  # a second
-ADMITTED_STEP = 1.5  # no new set for less
+STEP = 1.5  # no new set, and no other window, for less
 
 
 class FlowKey(NamedTuple):
@@ -67,6 +67,7 @@ class LiveFlow:
     carried_at_us: int = 0
     part: float = 0.0  # of the air, that it needs
     need_bps: float = 0.0
+    window_bps: float = 0.0  # the need that its window is for: it follows in steps
     admitted_us_per_s: int = 0
     refused: Reason | None = None  # why it has no grant
     granted: bool = False
@@ -88,6 +89,15 @@ class LiveFlow:
             self.sampled_at_us, self.delivered_bytes = now_us, part.delivered_bytes
         self._find_out(now_us)
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it gets less than it sends: it has a queue, and less than it needs."""
+        return self._has_queue() and self.used_bps * NEED_PER_RATE < self.need_bps
+
+    def _has_queue(self) -> bool:
+        queue_s = self.path_us / 1e6 + QUEUED_S
+        return self.queued_bytes * 8 > queue_s * self.used_bps
+
     def carries(self, bps: float, now_us: int) -> None:
         """Take in what its station's present rate carries; 0 if that is not known."""
         kept_bps = self.carries_bps * 0.5 ** ((now_us - self.carried_at_us) / RATE_HALVES_US)
@@ -95,9 +105,8 @@ class LiveFlow:
 
     def _find_out(self, now_us: int) -> None:
         """Whether it takes all that it gets."""
-        queue_s = self.path_us / 1e6 + QUEUED_S
         gets_need = self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps
-        if not gets_need or self.queued_bytes * 8 <= queue_s * self.used_bps:
+        if not gets_need or not self._has_queue():
             self.full_since_us = 0
             return
         self.full_since_us = self.full_since_us or now_us
@@ -170,14 +179,20 @@ class LiveFlows:
             changed |= flow.granted != (refused is None)
             flow.granted, flow.refused = refused is None, refused
             admitted_us = admitted_us_per_s(flow.part) if flow.granted else 0
-            if not _is_near(admitted_us, flow.admitted_us_per_s):
-                flow.admitted_us_per_s, changed = admitted_us, True
+            window_bps = flow.need_bps if flow.granted else 0.0
+            if not _is_near(admitted_us, flow.admitted_us_per_s) or not _is_near(window_bps, flow.window_bps):
+                flow.admitted_us_per_s, flow.window_bps, changed = admitted_us, window_bps, True
         return changed
 
     @property
     def granted(self) -> int:
         """How many have the category."""
         return sum(flow.granted for flow in self.flows.values())
+
+    @property
+    def short(self) -> int:
+        """How many get less than they send."""
+        return sum(flow.is_short for flow in self.flows.values())
 
     @property
     def granted_part(self) -> float:
@@ -205,11 +220,11 @@ def admitted_us_per_s(part: float) -> int:
     return min(1_000_000, round(part * ADMITTED_PER_PART * 1e6) + ADMITTED_LEAST_US)
 
 
-def _is_near(one: int, other: int) -> bool:
-    """Whether two admitted times are so near that another set is not worth sending."""
+def _is_near(one: float, other: float) -> bool:
+    """Whether two times, or two rates, are so near that another set is not worth sending."""
     if not one or not other:
         return one == other
-    return max(one, other) <= ADMITTED_STEP * min(one, other)
+    return max(one, other) <= STEP * min(one, other)
 
 
 def carried_bps(rate_kbps: int) -> float:

@@ -102,7 +102,10 @@ class Terminal(Reporter, Sender):
         if report.agent is not None:
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
             self.takes_arrivals, self.flow_abilities = report.agent.takes_arrivals, report.agent.flows
-        self.destinations, self.apps, self.flow_state = report.destinations, report.apps, report.flows
+        self.destinations, self.flow_state = report.destinations, report.flows
+        if report.apps or self.apps:
+            changed |= [part[:2] + part[5:] for part in report.apps] != [part[:2] + part[5:] for part in self.apps]
+            self.apps = report.apps
         generation, sent = report.bounds_generation, self.sent
         if sent is None or not sent.entries or generation == sent.generation or generation != self.generation_in_force:
             self.applied_at_us = now_us
