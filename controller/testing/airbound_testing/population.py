@@ -177,8 +177,10 @@ class Population:
         )
         if phone.sequence == 1:
             back_end = terminal_pb2.BackEnd(name=phone.back_end, **_BACK_END)
-            able = {"can_mark": True, "flows_max": 64} if phone.can_mark else {}
-            report.agent.CopyFrom(terminal_pb2.Agent(version=phone.agent_version, back_end=back_end, **able))
+            agent = terminal_pb2.Agent(version=phone.agent_version, back_end=back_end)
+            if phone.can_mark:
+                agent.can_mark, agent.flows_max = True, 64
+            report.agent.CopyFrom(agent)
         data = terminal_pb2.TerminalServiceConnectRequest(report=report).SerializeToString()
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
         accepted, _ = convert.terminal_report(message.report)
