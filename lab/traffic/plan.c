@@ -5,11 +5,12 @@
  *	clock t0_ns=N seconds=N interval_ms=N
  *	recv  name=NAME [netns=NAME] protocol=tcp|udp address=IPV4:PORT [congestion=NAME]
  *	send  name=NAME [netns=NAME] protocol=tcp|udp address=IPV4:PORT start_ms=N stop_ms=N
- *	      [congestion=NAME] [rate_kbps=N] [payload_bytes=N] [on_ms=N off_ms=N]
+ *	      [congestion=NAME] [rate_kbps=N] [payload_bytes=N] [on_ms=N off_ms=N] [uid=N] [priority=N]
  *	watch name=NAME [netns=NAME] interval_ms=N
  *
  * `send` without rate_kbps sends all that its socket accepts. A receiver's congestion control decides how ECN marks are
- * echoed: DCTCP's sender needs DCTCP at the other end. `watch` prints /proc/net/tcp_cwnd_bounds whenever it has changed.
+ * echoed: DCTCP's sender needs DCTCP at the other end. `uid` is the owner of a sender's socket, as if an application of
+ * that user had made it; `priority` is SO_PRIORITY (256 to 263 is a frame's user priority in a WLAN). `watch` prints /proc/net/tcp_cwnd_bounds whenever it has changed.
  * An unknown key, a key twice, a number out of range: an error that names the line.
  */
 #include <arpa/inet.h>
@@ -24,12 +25,12 @@
 
 enum key {
 	KEY_NAME, KEY_NETNS, KEY_PROTOCOL, KEY_ADDRESS, KEY_CONGESTION, KEY_START_MS, KEY_STOP_MS, KEY_RATE_KBPS,
-	KEY_PAYLOAD_BYTES, KEY_ON_MS, KEY_OFF_MS, KEY_INTERVAL_MS, KEY_T0_NS, KEY_SECONDS, KEYS
+	KEY_PAYLOAD_BYTES, KEY_ON_MS, KEY_OFF_MS, KEY_UID, KEY_PRIORITY, KEY_INTERVAL_MS, KEY_T0_NS, KEY_SECONDS, KEYS
 };
 
 static const char *const key_names[KEYS] = {
 	"name", "netns", "protocol", "address", "congestion", "start_ms", "stop_ms", "rate_kbps",
-	"payload_bytes", "on_ms", "off_ms", "interval_ms", "t0_ns", "seconds",
+	"payload_bytes", "on_ms", "off_ms", "uid", "priority", "interval_ms", "t0_ns", "seconds",
 };
 
 #define BIT(key) (1u << (key))
@@ -41,7 +42,7 @@ static const struct line_kind {
 	[ITEM_RECV] = { "recv", BIT(KEY_NAME) | BIT(KEY_PROTOCOL) | BIT(KEY_ADDRESS), BIT(KEY_NETNS) | BIT(KEY_CONGESTION) },
 	[ITEM_SEND] = { "send", BIT(KEY_NAME) | BIT(KEY_PROTOCOL) | BIT(KEY_ADDRESS) | BIT(KEY_START_MS) | BIT(KEY_STOP_MS),
 			BIT(KEY_NETNS) | BIT(KEY_CONGESTION) | BIT(KEY_RATE_KBPS) | BIT(KEY_PAYLOAD_BYTES) | BIT(KEY_ON_MS) |
-			BIT(KEY_OFF_MS) },
+			BIT(KEY_OFF_MS) | BIT(KEY_UID) | BIT(KEY_PRIORITY) },
 	[ITEM_WATCH] = { "watch", BIT(KEY_NAME) | BIT(KEY_INTERVAL_MS), BIT(KEY_NETNS) },
 	{ "clock", BIT(KEY_T0_NS) | BIT(KEY_SECONDS) | BIT(KEY_INTERVAL_MS), 0 },
 };
@@ -136,6 +137,8 @@ static int set(struct reader *reader, struct plan_item *item, enum key key, char
 	case KEY_PAYLOAD_BYTES: return number(reader, name, value, 1, 65507, &item->payload_bytes);
 	case KEY_ON_MS: return number(reader, name, value, 1, DAY_MS, &item->on_ms);
 	case KEY_OFF_MS: return number(reader, name, value, 1, DAY_MS, &item->off_ms);
+	case KEY_UID: return number(reader, name, value, 1, UINT32_MAX - 1, &item->uid);
+	case KEY_PRIORITY: return number(reader, name, value, 1, INT32_MAX, &item->priority);
 	case KEY_INTERVAL_MS: return number(reader, name, value, 1, DAY_MS, &item->interval_ms);
 	case KEY_T0_NS: return number(reader, name, value, 0, UINT64_MAX / 2, &plan->t0_ns);
 	case KEY_SECONDS: return number(reader, name, value, 1, 86400, &plan->seconds);

@@ -215,7 +215,7 @@ static void sender_ready(struct source *source, uint32_t epoll_events)
 static void open_socket(void *argument)
 {
 	struct sender *sender = argument;
-	int unsent_bytes = ON_OFF_UNSENT_BYTES, buffer_bytes = UDP_BUFFER_BYTES;
+	int unsent_bytes = ON_OFF_UNSENT_BYTES, buffer_bytes = UDP_BUFFER_BYTES, priority = (int)sender->item.priority;
 
 	sender->monitor_fd = open("/proc/thread-self/net/tcp_monitor", O_RDONLY | O_CLOEXEC);
 	sender->fd = socket(AF_INET, (sends_tcp(sender) ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -225,6 +225,11 @@ static void open_socket(void *argument)
 						     (socklen_t)strlen(sender->item.congestion)))
 		fatal("%s: cannot use congestion control %s: %s", sender->item.name, sender->item.congestion,
 		      strerror(errno));
+	if (sender->item.uid && fchown(sender->fd, (uid_t)sender->item.uid, (gid_t)-1))
+		fatal("%s: cannot give its socket to user %u: %s", sender->item.name, (unsigned int)sender->item.uid,
+		      strerror(errno));
+	if (sender->item.priority && setsockopt(sender->fd, SOL_SOCKET, SO_PRIORITY, &priority, sizeof(priority)))
+		fatal("%s: cannot use priority %d: %s", sender->item.name, priority, strerror(errno));
 	if (sends_tcp(sender) && sender->item.on_ms)
 		setsockopt(sender->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof(unsent_bytes));
 	if (!sends_tcp(sender) &&

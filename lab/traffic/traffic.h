@@ -33,6 +33,8 @@ struct plan_item {
 	uint64_t rate_kbps;		/* payload; 0: as fast as the socket accepts it */
 	uint64_t payload_bytes;
 	uint64_t on_ms, off_ms;		/* both 0: always on */
+	uint64_t uid;			/* owner of the socket; 0: that of the process */
+	uint64_t priority;		/* SO_PRIORITY; 0: as it is */
 	uint64_t interval_ms;		/* watch */
 };
 

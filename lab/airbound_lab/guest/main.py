@@ -99,6 +99,8 @@ def set_up(plan: dict[str, Any], switch: Switch) -> cell.AccessPoint:
     system.write("/run/lab/wpa_supplicant.conf", plan["wpa_supplicant"])
     if plan["controller_config"] is not None:
         system.write("/run/lab/controller.config", plan["controller_config"])
+    if plan["applications_table"] is not None:
+        system.write("/run/lab/applications.table", plan["applications_table"])
     progress("wiring")
     cell.wire(plan, switch)
     parts = [plan["access_point"], *plan["other_access_points"]]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab.plan import classes
 from airbound_lab.settings.application import File, Live, Photos
 
 if TYPE_CHECKING:
@@ -66,7 +67,10 @@ def plan(cell: Topology, programs: Programs, directory: str) -> dict[str, Any] |
     return {
         "home": HOME,
         "servers": [_nginx(server, numbers, numbered) for server, numbers in servers if numbers],
-        "clients": [_client(cell, programs, directory, number, action) for number, action in numbered],
+        "clients": [
+            _as_user(_client(cell, programs, directory, number, action), classes.uid_of(cell.parameters, action))
+            for number, action in numbered
+        ],
         "watch": {
             "argv": [
                 *(*programs.python_command, programs.applications_watch, str(SAMPLE_MS), f"{directory}/{WATCHED}"),
@@ -174,6 +178,13 @@ def _client(cell: Topology, programs: Programs, directory: str, number: int, act
             "pause_s": application.pause_s,
         }
     raise ValueError(f"{action.do} has no application")
+
+
+def _as_user(client: dict[str, Any], uid: int | None) -> dict[str, Any]:
+    """The same, run by a user of its own."""
+    if uid is None:
+        return client
+    return client | {"argv": ["/usr/bin/setpriv", f"--reuid={uid}", "--clear-groups", *client["argv"]]}
 
 
 _CURL = ("--silent", "--show-error", "--output", "/dev/null", "--write-out", CURL_WRITES)

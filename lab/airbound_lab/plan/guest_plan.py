@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab.plan import applications, certificates, open_vswitch, real_programs
+from airbound_lab.plan import applications, certificates, classes, open_vswitch, real_programs
 from airbound_lab.plan import topology as nodes
 from airbound_lab.settings import modes, radio
 from airbound_lab.settings.scenario import (
@@ -139,6 +139,7 @@ def plan(
         "components": components,
         "certificates": _certificates(components, programs) if parameters.tls and components else None,
         "controller_config": modes.controller_config(modes.parse(mode), parameters.controller_config),
+        "applications_table": classes.table(parameters) if components else None,
         "late_components": [
             name for name in parameters.scenario.late_components(parameters.terminals) if name in runs_here
         ],
@@ -234,6 +235,10 @@ def _watcher(cell: nodes.Topology, programs: Programs) -> dict[str, Any]:
     }
 
 
+VIDEO_PRIORITY = 256 + 5
+"""A socket's priority of a frame with user priority 5 (net/wireless/util.c, cfg80211_classify8021d)."""
+
+
 def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
     """Return the plan for airbound-traffic; `T0_NS` is to be replaced by time zero."""
     parameters = cell.parameters
@@ -268,6 +273,11 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
             fields.append(f"payload_bytes={action.payload_bytes}")
         if action.rate_mbps is not None:
             fields.append(f"rate_kbps={round(action.rate_mbps * 1000)}")
+        uid = classes.uid_of(parameters, action) if up else None
+        if uid is not None:
+            fields.append(f"uid={uid}")
+        if action.marked:
+            fields.append(f"priority={VIDEO_PRIORITY}")
         if action.on_s is not None and action.off_s is not None:
             fields.append(f"on_ms={round(action.on_s * 1000)} off_ms={round(action.off_s * 1000)}")
         lines.append(" ".join(fields))
@@ -569,6 +579,7 @@ def _components(cell: nodes.Topology, mode: str, programs: Programs) -> list[dic
                     *("--controller", controller, "--interface", phone.interface),
                     *("--state-dir", f"/run/lab/phone{phone.index}"),
                     *(STOCK_OPTIONS if chosen.stock else ()),
+                    *(("--applications", classes.TABLE_FILE) if classes.table(parameters) is not None else ()),
                     *_interval(parameters),
                 ],
                 "environment": {},

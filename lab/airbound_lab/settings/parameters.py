@@ -397,6 +397,15 @@ class Parameters:
             settings=(Setting("window-clamp", AGENTS, value=True, lacks="access point's"),),
         ),
     ] = False
+    classes: Annotated[
+        bool,
+        Option(
+            "the phones' tables give no application a class",
+            name="no-classes",
+            settings=(Setting("no-classes", AGENTS, value=False, lacks="phones'"),),
+        ),
+    ] = True
+    """In modes with agents."""
     report_interval_ms: Annotated[
         int,
         Field(ge=values.REPORT_INTERVAL_MIN_MS, le=values.REPORT_INTERVAL_MAX_MS),

@@ -21,6 +21,9 @@ A scenario is a list of actions on a time line whose zero is the moment at which
 - `start-application` of a phone: a real program sends to the phone's server by TCP (settings/application.py), with the
   congestion control of the mode, until it has sent all, or to the end.
 
+What goes up by `start-traffic` or `start-application` may be of a class by the phones' tables (`app_class`; an
+application has the class of its kind, unless that is `none`), and may be marked by itself as video (`marked`).
+
 `phone: 0` in `start-traffic` and `stop-traffic` means every phone. For one phone and direction, of several actions at
 the same moment the last one counts.
 """
@@ -92,6 +95,11 @@ def _agents(terminals: int) -> list[str]:
     return [f"phone{i}" for i in range(1, terminals + 1)]
 
 
+AppClass = Literal["", "none", "live", "burst", "bulk", "background"]
+"""Of what a phone sends, by its table. Empty: that of an application's kind, and none of other traffic."""
+CLASS_OF_KIND: dict[str, AppClass] = {"live": "live", "photos": "burst", "file": "bulk"}
+
+
 @dataclass(frozen=True, slots=True, config=STRICT)
 class Action:
     """One step of a scenario."""
@@ -114,6 +122,8 @@ class Action:
     to_m: DistanceM | None = None
     over_s: Seconds | None = None
     application: Application | None = None
+    app_class: AppClass = ""
+    marked: bool = False
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:
@@ -126,11 +136,21 @@ class Action:
             raise ValueError("from_m, to_m and over_s belong together, and to a walk")
         if (self.application is not None) != (self.do in APPLICATION_ACTIONS):
             raise ValueError("application and start-application belong together")
+        sends_up = self.do in APPLICATION_ACTIONS or (self.do == "start-traffic" and self.direction == "up")
+        if self.app_class and not (sends_up and self.phone):
+            raise ValueError("app_class is of what one phone sends up")
+        if self.marked and not (self.do == "start-traffic" and sends_up):
+            raise ValueError("marked is of traffic that a phone sends up")
         return self
 
     def is_traffic_of(self, phone: int, direction: Direction) -> bool:
         """Whether the action starts or stops traffic of a phone in a direction."""
         return self.do in TRAFFIC_ACTIONS and self.phone in (0, phone) and self.direction == direction
+
+    def class_name(self) -> str:
+        """Return the class of what is sent, by the phone's table; empty for none."""
+        own = self.app_class or (CLASS_OF_KIND[self.application.kind] if self.application is not None else "")
+        return "" if own == "none" else own
 
     def distance_m(self, after_s: float) -> float:
         """How far away a phone is so many seconds after its walk began."""
@@ -213,6 +233,10 @@ class Scenario:
     def application_actions(self) -> list[Action]:
         """The starts of applications, in order."""
         return sorted((a for a in self.actions if a.do in APPLICATION_ACTIONS), key=lambda action: action.at_s)
+
+    def classed_actions(self) -> list[Action]:
+        """The starts of what has a class, in order."""
+        return sorted((action for action in self.actions if action.class_name()), key=lambda action: action.at_s)
 
     def live(self) -> list[Live]:
         """The live videos."""

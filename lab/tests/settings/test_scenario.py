@@ -331,6 +331,31 @@ def test_another_application_is_refused(action: dict[str, Any], message: str, tm
     assert message in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"do": "start-traffic", "app_class": "live"}, "app_class is of what one phone sends up"),
+        ({"do": "start-traffic", "phone": 1, "direction": "down", "app_class": "live"}, "app_class is of what one"),
+        ({"do": "stop-traffic", "phone": 1, "app_class": "live"}, "app_class is of what one phone sends up"),
+        ({"do": "start-traffic", "phone": 1, "app_class": "game"}, "app_class"),
+        ({"do": "start-traffic", "phone": 1, "direction": "down", "marked": True}, "marked is of traffic"),
+        ({"do": "stop-traffic", "marked": True}, "marked is of traffic that a phone sends up"),
+    ],
+)
+def test_a_class_or_a_mark_of_something_else_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Action(at_s=0, **given)
+
+
+def test_the_class_of_what_is_sent() -> None:
+    photos = Action(0, "start-application", phone=1, application=Photos())
+    assert photos.class_name() == "burst"
+    assert replace(photos, app_class="live").class_name() == "live"
+    assert replace(photos, app_class="none").class_name() == ""
+    assert Action(0, "start-traffic", phone=1).class_name() == ""
+    assert Action(0, "start-traffic", phone=1, app_class="bulk").class_name() == "bulk"
+
+
 def test_an_application_is_of_one_phone() -> None:
     with pytest.raises(ValueError, match=r"start-application: there is no phone 0 of 2"):
         Scenario("x", (Action(1, "start-application", application=File()),)).check(2)
