@@ -31,7 +31,7 @@ ROOM = 2  # times a live flow's minimum, that its maximum is at least: a picture
 
 def app_bounds(terminal: Terminal, decisions: tuple[Decision, ...], cell: CellState) -> tuple[Bound, ...]:
     """The bounds for applications, by address and uid; none for destinations without a decision."""
-    if not terminal.apps or not terminal.back_end.can_select_uid_destination:
+    if not terminal.back_end.can_select_uid_destination:
         return ()
     by_address, seen = {decision.destination: decision for decision in decisions}, set[tuple[bytes, int]]()
     found = list[tuple[bytes, int, tuple[int, int]]]()

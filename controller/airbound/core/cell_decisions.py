@@ -116,7 +116,7 @@ def decide_terminal(cell: CellState, terminal: Terminal, now_us: int) -> tuple[l
         terminal.no_bounds = reason
         effects = list[Effect]()
         if reason is None or not reason.waits:
-            apps = app_bounds(terminal, decisions, cell)
+            apps = app_bounds(terminal, decisions, cell) if terminal.apps else ()
             effects = bounds_command(terminal, decisions, reason, cell.settings, now_us, apps=apps)
     except Exception as error:  # noqa: BLE001  # whatever it is, the others' leases go on
         effects = _free(cell, terminal, internal_error(error), now_us)

@@ -177,7 +177,7 @@ def terminal_state(cell: CellState | None) -> Terminal:
         generation_in_force=13,
         sending={IPV4: destination},
         bssid=cell.bssid if cell else b"",
-        sent=SentSet(14, (Bound(IPV4, 15, 16), Bound(b"", 17, 18)), (), 0, 0, 0),
+        sent=SentSet(14, (Bound(IPV4, 15, 16, 7), Bound(b"", 17, 18)), (), 0, 0, 0),
         no_bounds=Reason(Code.EXEMPT, "x", 1, 2, 3),
         failures_total=19,
         flow_state=FlowState(generation=21, failure="why"),
@@ -366,7 +366,11 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
     }  # fmt: skip
     del message.live_flows[1]
     assert unset(message.live_flows[0]) == ["refused"]
-    missing = [name for name in unset(message) if name not in {"bounds_sent.destination", "live_flows.refused"}]
+    missing = [
+        name
+        for name in unset(message)
+        if name not in {"bounds_sent.destination", "bounds_sent.uid", "live_flows.refused"}
+    ]
     assert missing == (["decisions.notes"] if policy == "bdp" else ["decisions.capacity_bps", "decisions.notes"])
     formula = message.decisions[0].formula
     assert message == operations_pb2.Terminal(
@@ -379,7 +383,7 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
         bounds_generation_in_force=13,
         bounds_generation_sent=14,
         bounds_sent=[
-            operations_pb2.BoundSent(destination="10.0.4.1", min_segs=15, max_segs=16),
+            operations_pb2.BoundSent(destination="10.0.4.1", min_segs=15, max_segs=16, uid=7),
             operations_pb2.BoundSent(destination="", min_segs=17, max_segs=18),
         ],
         decisions=[
