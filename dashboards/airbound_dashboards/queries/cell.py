@@ -76,6 +76,13 @@ WINDOWS = (
     Query(_gauge("airbound_cell_limited_stations"), "of them limited"),
     Query(_gauge("airbound_cell_window_limits_in_force"), "limits in force"),
 )
+LIVE = (
+    Query(_gauge("airbound_cell_live_flows"), "live flows"),
+    Query(_gauge("airbound_cell_live_flows_granted"), "of them with the category for video"),
+    Query(_gauge("airbound_cell_live_flows_short"), "of them short of what they send"),
+    Query(_gauge("airbound_cell_priorities_closed"), "category closed for all"),
+)
+LIVE_AIR = Query(_gauge("airbound_cell_live_air_ratio"), "air of granted flows")
 OVER_COMPUTED = (
     Query(_gauge("airbound_cell_aggregates_ratio"), "aggregates"),
     Query(_gauge("airbound_cell_maxima_ratio"), "maxima"),
