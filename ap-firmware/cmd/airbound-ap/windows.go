@@ -22,6 +22,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/windows/tcbpf"
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/internal/guard"
+	attaching "github.com/airbound/airbound/internal/tcbpf"
 )
 
 // windowsKernel is the kernel's part of limiting windows, which the BSSs of a process share.
@@ -95,7 +96,7 @@ func detachCommand() command.Command {
 				if agentLives {
 					return nil
 				}
-				return tcbpf.RemoveLeft(name)
+				return attaching.RemoveLeft(name)
 			}
 			if err := guard.Watch(os.Stdin, os.Stdout, monotonicUS, restore, logger); err != nil {
 				return command.ExitError, err

@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/ap-firmware/windows"
 	"github.com/airbound/airbound/ap-firmware/windows/tcbpf"
+	attaching "github.com/airbound/airbound/internal/tcbpf"
 )
 
 const (
@@ -471,11 +471,11 @@ func TestAKilledAgentLimitsNothing(t *testing.T) {
 func TestWhatAKilledAgentLeftIsRemoved(t *testing.T) {
 	w := newWired(t, delays{})
 	kill(t, w.agent("clsact", ""))
-	w.in(w.accessPoint, func() error { return tcbpf.RemoveLeft("another") })
+	w.in(w.accessPoint, func() error { return attaching.RemoveLeft("another") })
 	if left := w.filters(); !strings.Contains(left, "airbound down killed with-qdisc") {
 		t.Errorf("%s", left)
 	}
-	w.in(w.accessPoint, func() error { return tcbpf.RemoveLeft("killed") })
+	w.in(w.accessPoint, func() error { return attaching.RemoveLeft("killed") })
 	if left := w.filters(); left != "" {
 		t.Errorf("%s", left)
 	}
@@ -594,17 +594,3 @@ func TestCapabilities(t *testing.T) {
 }
 
 const needsCapabilities = "the agent needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
-
-// Where anyone may create a map, the types are the first that take a capability, and the library has a verifier's error
-// for these too.
-func TestATypeThatIsNotPermittedIsNotTheVerifiers(t *testing.T) {
-	for _, each := range []struct {
-		log  []string
-		want string
-	}{{nil, needsCapabilities}, {[]string{"R1 invalid mem access"}, "the kernel's verifier refuses it"}} {
-		err := tcbpf.Explain("load", &ebpf.VerifierError{Cause: unix.EPERM, Log: each.log})
-		if !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), each.want) {
-			t.Errorf("%q: %v", each.log, err)
-		}
-	}
-}

@@ -8,21 +8,6 @@ import (
 	"github.com/airbound/airbound/ap-firmware/windows"
 )
 
-// What tests use of the inside.
-type (
-	// TCObject is a qdisc or filter.
-	TCObject = tcObject
-	// FilterText is the text of an agent's filter.
-	FilterText = filterText
-)
-
-// ParseTC and ParseFilterText are fuzzed.
-var (
-	ParseTC         = parseTC
-	ParseFilterText = parseFilterText
-	Explain         = explain
-)
-
 // Programs returns those of uplink and downlink.
 func (k *Kernel) Programs() (up, down *ebpf.Program) {
 	return k.objects.AirboundUp, k.objects.AirboundDown
@@ -64,7 +49,7 @@ func (k *Kernel) Resume() error {
 }
 
 // UsesClsact returns whether TCX is not used.
-func (k *Kernel) UsesClsact() bool { return k.clsact }
+func (k *Kernel) UsesClsact() bool { return k.attacher.Clsact }
 
 // Age makes every connection's last packet older.
 func (k *Kernel) Age(ns uint64) error {
@@ -79,6 +64,3 @@ func (k *Kernel) Age(ns uint64) error {
 	}
 	return entries.Err()
 }
-
-// Program is the text of a BPF filter.
-func (o tcObject) Program() string { return o.program }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/windows"
+	"github.com/airbound/airbound/internal/tcbpf"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -28,8 +29,6 @@ const (
 	leasesMax = len(clampState{}.DeadlineNs)
 	// observedForUS is how long an observation serves all BSSs of the process.
 	observedForUS = 100_000
-	// guardedForUS stands for ever: a guard of programs has no deadline, since the lease is in the kernel.
-	guardedForUS = 10 * 365 * 86_400 * 1_000_000
 )
 
 // Options are where and how programs are attached.
@@ -41,24 +40,18 @@ type Options struct {
 	// PinPath is where in a BPF file system the table of connections is kept for the next agent; empty for nowhere.
 	PinPath string
 	// Guard removes filters of clsact if the agent is killed; TCX does that by itself. Nil for none.
-	Guard  Guard
+	Guard  tcbpf.Guard
 	Logger *slog.Logger
-}
-
-// Guard is that of package guard.
-type Guard interface {
-	Protect(deadlineUS int64) error
-	Release()
 }
 
 // Kernel is the programs and maps of one agent process, which its BSSs share: a station that moves from one to the
 // other keeps its connections. Its methods are safe for concurrent use. The network namespace is that of the caller's
 // thread.
 type Kernel struct {
-	options Options
-	mutex   sync.Mutex
-	objects clampObjects
-	clsact  bool
+	options  Options
+	mutex    sync.Mutex
+	objects  clampObjects
+	attacher tcbpf.Attacher
 	// bsss has what each BSS has asked for, by the name of its interface.
 	bsss map[string]*bss
 	// written is what is in the kernel's map of limits.
@@ -79,17 +72,19 @@ type bss struct {
 	lease    uint32
 	limits   []windows.Limit
 	updated  uint64
-	attached map[uint32]attachment
+	attached map[uint32]tcbpf.Attachment
 }
 
 // Load loads the programs; nothing is attached. The error says what the kernel lacks.
 func Load(options Options) (*Kernel, error) {
 	if err := rlimit.RemoveMemlock(); err != nil {
-		return nil, explain("lift the limit of locked memory", err)
+		return nil, tcbpf.Explain("lift the limit of locked memory", err)
 	}
 	k := &Kernel{
-		options: options, clsact: options.Clsact, bsss: map[string]*bss{}, written: map[clampLimitKey]clampLimit{},
-		table: windows.NewTable(),
+		options: options, bsss: map[string]*bss{}, written: map[clampLimitKey]clampLimit{}, table: windows.NewTable(),
+		attacher: tcbpf.Attacher{
+			Agent: options.AgentName, Priority: tcbpf.PriorityWindows, Clsact: options.Clsact, Guard: options.Guard,
+		},
 	}
 	if err := k.load(); err != nil {
 		return nil, err
@@ -115,7 +110,7 @@ func (k *Kernel) load() error {
 	}
 	err = specification.LoadAndAssign(&k.objects, &ebpf.CollectionOptions{MapReplacements: replacements})
 	if err != nil {
-		return explain("load the programs that follow connections", err)
+		return tcbpf.Explain("load the programs that follow connections", err)
 	}
 	if k.options.PinPath != "" && len(replacements) == 0 {
 		if err := k.objects.AirboundFlows.Pin(k.options.PinPath); err != nil {
@@ -178,16 +173,16 @@ func (k *Kernel) Attach(name string, indexes []uint32) error {
 	}
 	for index, attached := range b.attached {
 		if !slices.Contains(indexes, index) {
-			_ = attached.close() // The interface is gone, most often.
+			_ = attached.Close() // The interface is gone, most often.
 			delete(b.attached, index)
 		}
 	}
 	for _, index := range indexes {
 		if attached := b.attached[index]; attached != nil {
-			if attached.isLive() {
+			if attached.IsLive() {
 				continue
 			}
-			_ = attached.close() // There is nothing left of it.
+			_ = attached.Close() // There is nothing left of it.
 			delete(b.attached, index)
 		}
 		if err := k.attach(b, index); err != nil {
@@ -209,36 +204,22 @@ func (k *Kernel) bss(name string) (*bss, error) {
 	if lease < 0 {
 		return nil, fmt.Errorf("%d BSSs are the most that one agent limits windows for", leasesMax)
 	}
-	b := &bss{lease: uint32(lease), attached: map[uint32]attachment{}} //nolint:gosec // an index of an array
+	b := &bss{lease: uint32(lease), attached: map[uint32]tcbpf.Attachment{}} //nolint:gosec // an index of an array
 	k.bsss[name] = b
 	return b, nil
 }
 
 // attach brings the programs to an interface. Packets may have passed there unseen.
 func (k *Kernel) attach(b *bss, index uint32) error {
-	attached, err := k.attachTo(index)
+	attached, err := k.attacher.Attach(index,
+		tcbpf.Program{Program: k.objects.AirboundUp, Place: tcbpf.Ingress, Role: "up"},
+		tcbpf.Program{Program: k.objects.AirboundDown, Place: tcbpf.Egress, Role: "down"})
 	if err != nil {
 		return err
 	}
 	b.attached[index] = attached
 	k.state.Epoch++
 	return k.writeState()
-}
-
-func (k *Kernel) attachTo(index uint32) (attachment, error) {
-	if !k.clsact {
-		attached, err := attachTCX(&k.objects, index)
-		if err == nil || !errors.Is(err, ebpf.ErrNotSupported) {
-			return attached, err
-		}
-		k.clsact = true
-	}
-	if k.options.Guard != nil {
-		if err := k.options.Guard.Protect(guardedForUS); err != nil {
-			return nil, err
-		}
-	}
-	return attachClsact(&k.objects, index, k.options.AgentName)
 }
 
 // Detach ends what is there for a BSS.
@@ -248,13 +229,13 @@ func (k *Kernel) Detach(name string) error {
 	defer k.mutex.Unlock()
 	if b := k.bsss[name]; b != nil {
 		for _, attached := range b.attached {
-			errs = append(errs, attached.close())
+			errs = append(errs, attached.Close())
 		}
 		delete(k.bsss, name)
 	}
 	err := errors.Join(errs...)
-	if err == nil && len(k.bsss) == 0 && k.clsact && k.options.Guard != nil {
-		k.options.Guard.Release()
+	if err == nil && len(k.bsss) == 0 {
+		k.attacher.Release()
 	}
 	return err
 }

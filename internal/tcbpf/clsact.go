@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cilium/ebpf"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
 )
@@ -23,15 +22,14 @@ const (
 	clsactIngress = 0xfffffff2
 	clsactEgress  = 0xfffffff3
 
-	// The agent's filters: before those whose priority the kernel chooses, which are from 49152 downwards.
-	filterPriority = 77
-	filterHandle   = 0xa1b
+	filterHandle = 0xa1b
 )
 
 // clsact is the way before Linux 6.6: filters that stay until they are removed, or the interface is.
 type clsact struct {
 	index uint32
 	agent string
+	roles []string
 }
 
 // traffic speaks to traffic control of the thread's network namespace.
@@ -47,9 +45,9 @@ func dialTraffic() (*traffic, error) {
 
 func (t *traffic) close() { _ = t.conn.Close() } // Only a descriptor.
 
-// attachClsact adds both filters, and the qdisc if there is none. Those that an agent has left are replaced in place,
+// attachClsact adds the filters, and the qdisc if there is none. Those that an agent has left are replaced in place,
 // without a packet that passes neither.
-func attachClsact(objects *clampObjects, index uint32, agent string) (attachment, error) {
+func attachClsact(index uint32, agent string, priority uint32, programs []Program) (Attachment, error) {
 	t, err := dialTraffic()
 	if err != nil {
 		return nil, err
@@ -57,17 +55,14 @@ func attachClsact(objects *clampObjects, index uint32, agent string) (attachment
 	defer t.close()
 	made, err := t.addQdisc(index)
 	if err != nil {
-		return nil, explain(fmt.Sprintf("add qdisc clsact to interface %d", index), err)
+		return nil, Explain(fmt.Sprintf("add qdisc clsact to interface %d", index), err)
 	}
 	attached := clsact{index: index, agent: agent}
-	for _, each := range []struct {
-		program   *ebpf.Program
-		parent    uint32
-		direction string
-	}{{objects.AirboundUp, clsactIngress, "up"}, {objects.AirboundDown, clsactEgress, "down"}} {
-		if err := t.addFilter(each.program, index, each.parent, filterText{each.direction, agent, made}); err != nil {
+	for _, each := range programs {
+		attached.roles = append(attached.roles, each.Role)
+		if err := t.addFilter(each, index, priority, filterText{each.Role, agent, made}); err != nil {
 			return nil, errors.Join(
-				explain(fmt.Sprintf("add filter %q to interface %d", each.direction, index), err), attached.close())
+				Explain(fmt.Sprintf("add filter %q to interface %d", each.Role, index), err), attached.Close())
 		}
 	}
 	return attached, nil
@@ -104,7 +99,11 @@ func (t *traffic) addQdisc(index uint32) (made bool, err error) {
 	}), nil
 }
 
-func (t *traffic) addFilter(program *ebpf.Program, index, parent uint32, text filterText) error {
+func (t *traffic) addFilter(program Program, index, priority uint32, text filterText) error {
+	parent := uint32(clsactIngress)
+	if program.Place == Egress {
+		parent = clsactEgress
+	}
 	there, err := t.list(unix.RTM_GETTFILTER, index, parent)
 	if err != nil {
 		return err
@@ -112,14 +111,14 @@ func (t *traffic) addFilter(program *ebpf.Program, index, parent uint32, text fi
 	for _, filter := range there {
 		_, own := parseFilterText(filter.program)
 		// An entry without a handle is that of the priority itself.
-		if filter.handle != 0 && filter.info>>16 == filterPriority && !own {
-			return fmt.Errorf("something else has a filter with priority %d there", filterPriority)
+		if filter.handle != 0 && filter.info>>16 == priority && !own {
+			return fmt.Errorf("something else has a filter with priority %d there", priority)
 		}
 	}
 	encoder := netlink.NewAttributeEncoder()
 	encoder.String(unix.TCA_KIND, kindBPF)
 	encoder.Nested(unix.TCA_OPTIONS, func(options *netlink.AttributeEncoder) error {
-		options.Uint32(tcaBPFFD, uint32(program.FD())) //nolint:gosec // a descriptor
+		options.Uint32(tcaBPFFD, uint32(program.Program.FD())) //nolint:gosec // a descriptor
 		options.String(tcaBPFName, text.String())
 		options.Uint32(tcaBPFFlags, actDirect)
 		return nil
@@ -128,13 +127,14 @@ func (t *traffic) addFilter(program *ebpf.Program, index, parent uint32, text fi
 	if err != nil {
 		return err
 	}
-	_, err = t.execute(unix.RTM_NEWTFILTER, netlink.Create|netlink.Acknowledge, filterAt(index, parent), attributes)
+	_, err = t.execute(unix.RTM_NEWTFILTER, netlink.Create|netlink.Acknowledge, filterAt(index, parent, priority),
+		attributes)
 	return err
 }
 
-func filterAt(index, parent uint32) tcObject {
+func filterAt(index, parent, priority uint32) tcObject {
 	protocol := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, unix.ETH_P_ALL))
-	return tcObject{index: index, handle: filterHandle, parent: parent, info: filterPriority<<16 | uint32(protocol)}
+	return tcObject{index: index, handle: filterHandle, parent: parent, info: priority<<16 | uint32(protocol)}
 }
 
 // filters lists those of both directions.
@@ -190,8 +190,8 @@ func attribute(kind uint16, value string) []byte {
 	return encoded
 }
 
-// isLive implements attachment.
-func (c clsact) isLive() bool {
+// IsLive implements Attachment.
+func (c clsact) IsLive() bool {
 	t, err := dialTraffic()
 	if err != nil {
 		return true // Not known; the next look may know.
@@ -203,25 +203,29 @@ func (c clsact) isLive() bool {
 	}
 	own := 0
 	for _, filter := range filters {
-		if text, is := parseFilterText(filter.program); is && text.agent == c.agent {
+		if text, is := parseFilterText(filter.program); is && c.has(text) {
 			own++
 		}
 	}
-	return own == 2
+	return own == len(c.roles)
 }
 
-// close implements attachment.
-func (c clsact) close() error {
+func (c clsact) has(text filterText) bool {
+	return text.agent == c.agent && slices.Contains(c.roles, text.role)
+}
+
+// Close implements Attachment.
+func (c clsact) Close() error {
 	t, err := dialTraffic()
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	return t.remove(c.index, c.agent)
+	return t.remove(c.index, c.has)
 }
 
-// remove removes an agent's filters at an interface, and the qdisc if an agent made it and no other filter is there.
-func (t *traffic) remove(index uint32, agent string) error {
+// remove removes filters of an agent at an interface, and the qdisc if an agent made it and no other filter is there.
+func (t *traffic) remove(index uint32, which func(filterText) bool) error {
 	filters, err := t.filters(index)
 	if err != nil {
 		return fmt.Errorf("list the filters of interface %d: %w", index, err)
@@ -229,7 +233,7 @@ func (t *traffic) remove(index uint32, agent string) error {
 	left, withQdisc := 0, false
 	for _, filter := range filters {
 		text, is := parseFilterText(filter.program)
-		if !is || text.agent != agent {
+		if !is || !which(text) {
 			if filter.handle != 0 {
 				left++
 			}
@@ -271,7 +275,7 @@ func RemoveLeft(agent string) error {
 	var errs []error
 	for _, qdisc := range qdiscs {
 		if qdisc.kind == kindClsact {
-			errs = append(errs, t.remove(qdisc.index, agent))
+			errs = append(errs, t.remove(qdisc.index, func(text filterText) bool { return text.agent == agent }))
 		}
 	}
 	return errors.Join(errs...)

@@ -82,20 +82,20 @@ func parseTC(data []byte) (tcObject, error) {
 	return object, nil
 }
 
-// A filter's text says what it is, whose, and whether its agent has made the qdisc as well, which it then removes:
-// "airbound up NAME" or "airbound up NAME with-qdisc". So nothing has to be kept in a file.
+// A filter's text says what it is, whose, and whether an agent has made the qdisc as well, which the last one removes:
+// "airbound ROLE NAME" or "airbound ROLE NAME with-qdisc". So nothing has to be kept in a file.
 const (
 	textPrefix    = "airbound "
 	textWithQdisc = " with-qdisc"
 )
 
 type filterText struct {
-	direction, agent string
-	withQdisc        bool
+	role, agent string
+	withQdisc   bool
 }
 
 func (f filterText) String() string {
-	text := textPrefix + f.direction + " " + f.agent
+	text := textPrefix + f.role + " " + f.agent
 	if f.withQdisc {
 		text += textWithQdisc
 	}
@@ -109,9 +109,9 @@ func parseFilterText(text string) (filterText, bool) {
 		return filterText{}, false
 	}
 	rest, withQdisc := strings.CutSuffix(rest, textWithQdisc)
-	direction, agent, is := strings.Cut(rest, " ")
-	if !is || agent == "" || direction != "up" && direction != "down" {
+	role, agent, is := strings.Cut(rest, " ")
+	if !is || agent == "" || role == "" {
 		return filterText{}, false
 	}
-	return filterText{direction: direction, agent: agent, withQdisc: withQdisc}, true
+	return filterText{role: role, agent: agent, withQdisc: withQdisc}, true
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mdlayher/netlink"
 
-	"github.com/airbound/airbound/ap-firmware/windows/tcbpf"
+	"github.com/airbound/airbound/internal/tcbpf"
 )
 
 // filterMessage is one of RTM_NEWTFILTER as the kernel sends it.
@@ -40,7 +40,7 @@ func TestMessagesOfTrafficControl(t *testing.T) {
 	if parsed, is := tcbpf.ParseFilterText(text); !is || parsed.String() != text {
 		t.Errorf("%+v", parsed)
 	}
-	for _, foreign := range []string{"", "airbound", "airbound up", "airbound up ", "airbound left X", "other up X"} {
+	for _, foreign := range []string{"", "airbound", "airbound up", "airbound up ", "airbound  X", "other up X"} {
 		if text, is := tcbpf.ParseFilterText(foreign); is {
 			t.Errorf("%q: %+v", foreign, text)
 		}
