@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Compiles the programs of the phone's agent for stock kernels, phone-agent/{apply/ebpf,arrival}/bpf/, and of the access
-# point, ap-firmware/windows/tcbpf/bpf/, and generates the Go code that loads them. The compiler is Debian 12's clang
-# 14: another one makes other bytes.
+# point, ap-firmware/{windows,stationflows}/tcbpf/bpf/, and generates the Go code that loads them. The compiler is
+# Debian 12's clang 14: another one makes other bytes.
 #   generate-bpf.sh            writes *_bpfel.{go,o} of all, and *_bpfeb.{go,o} of the access point's
 #   generate-bpf.sh --check    writes nothing; fails if what is there is not current
 
@@ -12,7 +12,8 @@ use_go
 
 phone="phone-agent/apply/ebpf"
 arrival="phone-agent/arrival"
-access_point=ap-firmware/windows/tcbpf
+windows=ap-firmware/windows/tcbpf
+flows=ap-firmware/stationflows/tcbpf
 out=$(mktemp -d)
 trap 'report_failure; rm -rf "$out"' EXIT
 command -v clang-14 llvm-strip-14 >/dev/null || die "no clang-14 or llvm-strip-14; run 'make setup'"
@@ -31,10 +32,11 @@ compile $phone ebpf bpfel sockopsPlain sockops.c -DPLAIN
 compile $phone ebpf bpfel iterator iterator.c
 compile $arrival arrival bpfel unanswered unanswered.c
 compile $arrival arrival bpfel receiving receiving.c
-compile $access_point tcbpf bpfel,bpfeb clamp clamp.c
+compile $windows tcbpf bpfel,bpfeb clamp clamp.c
+compile $flows tcbpf bpfel,bpfeb mark mark.c
 
 stale=0
-for to in $phone $arrival $access_point; do
+for to in $phone $arrival $windows $flows; do
 	if [[ ${1:-} == --check ]]; then
 		for file in $( (cd "$out/$to" && ls && cd "$ROOT/$to" && ls -- *_bpfe[bl].*) | sort -u); do
 			cmp "$out/$to/$file" "$to/$file" || stale=1

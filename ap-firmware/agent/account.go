@@ -91,13 +91,13 @@ func (a *account) renewed(nowUS int64, leaseMS uint32) {
 }
 
 // save writes the state file if that is due.
-func (a *account) save(nowUS int64, queues *queues, limits *limits) {
+func (a *account) save(nowUS int64, queues *queues, limits *limits, flows *flows) {
 	isNews := a.state.Counters != a.savedCounters || a.state.LastReportUS != a.savedLastReportUS
 	countersOld := isNews && nowUS-a.savedAtUS >= countersSavedUS
-	if !a.due && !countersOld && !limits.due {
+	if !a.due && !countersOld && !limits.due && !flows.due {
 		return
 	}
-	a.state.Windows = limits.saved()
+	a.state.Windows, a.state.StationFlows = limits.saved(), flows.saved()
 	queues.describe(&a.state)
 	a.state.WrittenUS = nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package agent is the access point's agent between its edges: associations of hostapd, samples of the kernel and
-// commands of the controller come in, reports go out, EDCA parameters and limits of windows go to the kernel and to
-// hostapd. Every method gets the time; one goroutine calls them all.
+// commands of the controller come in, reports go out, EDCA parameters, limits of windows and categories of packets go
+// to the kernel and to hostapd. Every method gets the time; one goroutine calls them all.
 package agent
 
 import (
@@ -33,7 +33,8 @@ const (
 // sender).
 const SecondReportAfter = 300 * time.Millisecond
 
-// Config is what an agent is made of. Every field is needed but LookInterval, Windows and DatapathID.
+// Config is what an agent is made of. Every field is needed but LookInterval, Windows, StationFlows
+// and DatapathID.
 type Config struct {
 	Version string
 	// Interval is the time between two reports.
@@ -49,6 +50,8 @@ type Config struct {
 	Malformed *sparselog.Counter
 	EDCA      EDCA
 	Windows   Windows
+	// StationFlows is the way to give packets to stations another access category.
+	StationFlows StationFlows
 	// DatapathID returns that of the OpenFlow switch that the BSS is a port of, 0 if there is none; nil if none is
 	// named.
 	DatapathID func() uint64
@@ -70,6 +73,7 @@ type Agent struct {
 	account *account
 	queues  queues
 	limits  limits
+	flows   flows
 
 	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
 	recent   map[mac.Address]recentEvent
@@ -104,7 +108,11 @@ func New(cfg Config, nowUS int64) *Agent {
 	a.limits = limits{
 		cfg: cfg.Windows, bss: cfg.EDCA.State.Interface, logger: cfg.Logger, malformed: cfg.Malformed,
 	}
+	a.flows = flows{
+		cfg: cfg.StationFlows, bss: cfg.EDCA.State.Interface, logger: cfg.Logger, malformed: cfg.Malformed,
+	}
 	a.limits.start(nowUS)
+	a.flows.start(nowUS)
 	a.queues.start(nowUS)
 	a.save(nowUS)
 	return a
@@ -116,7 +124,8 @@ func (a *Agent) Connected(nowUS int64) {
 	a.pending, a.nextReportUS = triggerNone, nowUS
 	a.activity.start(nowUS)
 	a.limits.lease.NewStream()
-	a.limits.changed = false
+	a.flows.lease.NewStream()
+	a.limits.changed, a.flows.changed = false, false
 	a.queues.connected(true)
 	a.save(nowUS)
 }
@@ -138,21 +147,24 @@ func (a *Agent) Disconnected(nowUS int64) {
 }
 
 // Command executes a command of the controller.
-func (a *Agent) Command(nowUS int64, command *airboundv1.AccessPointCommand) {
-	if set := command.GetSetWindows(); set != nil {
-		a.limits.command(nowUS, set)
-	} else {
-		a.queues.command(nowUS, command)
+func (a *Agent) Command(nowUS int64, whole *airboundv1.AccessPointCommand) {
+	switch command := whole.GetCommand().(type) {
+	case *airboundv1.AccessPointCommand_SetWindows:
+		a.limits.command(nowUS, command.SetWindows)
+	case *airboundv1.AccessPointCommand_SetStationFlows:
+		a.flows.command(nowUS, command.SetStationFlows)
+	default:
+		a.queues.command(nowUS, whole)
 	}
 	a.save(nowUS)
 }
 
-func (a *Agent) save(nowUS int64) { a.account.save(nowUS, &a.queues, &a.limits) }
+func (a *Agent) save(nowUS int64) { a.account.save(nowUS, &a.queues, &a.limits, &a.flows) }
 
-// Stop restores the access point's own EDCA parameters, and ends all limits of windows. It may be called again after an
-// error.
+// Stop restores the access point's own EDCA parameters, and ends all limits of windows and categories of packets. It
+// may be called again after an error.
 func (a *Agent) Stop(nowUS int64) error {
-	err := errors.Join(a.limits.stop(), a.queues.stop(nowUS))
+	err := errors.Join(a.limits.stop(), a.flows.stop(), a.queues.stop(nowUS))
 	a.save(nowUS)
 	return err
 }
@@ -182,11 +194,11 @@ func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 func (a *Agent) NextWakeUS() int64 {
 	switch {
 	case !a.connected:
-		return min(a.queues.nextWakeUS(), a.limits.nextWakeUS())
-	case a.pending != triggerNone, a.queues.changed, a.limits.changed:
+		return min(a.queues.nextWakeUS(), a.limits.nextWakeUS(), a.flows.nextWakeUS())
+	case a.pending != triggerNone, a.queues.changed, a.limits.changed, a.flows.changed:
 		return 0
 	default:
-		nextUS := min(a.nextReportUS, a.queues.nextWakeUS(), a.limits.nextWakeUS())
+		nextUS := min(a.nextReportUS, a.queues.nextWakeUS(), a.limits.nextWakeUS(), a.flows.nextWakeUS())
 		if a.cfg.LookInterval > 0 {
 			nextUS = min(nextUS, a.activity.nextLookUS)
 		}
@@ -197,15 +209,16 @@ func (a *Agent) NextWakeUS() int64 {
 // Wake does what is due, and returns a report if one is. nowUS is CLOCK_MONOTONIC.
 func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
 	a.limits.wake(nowUS)
+	a.flows.wake(nowUS)
 	a.queues.wake(nowUS)
 	a.save(nowUS)
 	a.lookForArrivals(nowUS)
 	a.lookAtActivity(nowUS)
 	trigger := a.pending
-	if trigger == triggerNone && (a.queues.changed || a.limits.changed) {
+	if trigger == triggerNone && (a.queues.changed || a.limits.changed || a.flows.changed) {
 		trigger = triggerInterval // The contract has no trigger of its own for it.
 	}
-	a.pending, a.queues.changed, a.limits.changed = triggerNone, false, false
+	a.pending, a.queues.changed, a.limits.changed, a.flows.changed = triggerNone, false, false, false
 	if !a.connected {
 		return nil
 	}
@@ -246,6 +259,7 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 	a.lastSampleError = ""
 	a.queues.observe(nowUS, snapshot)
 	a.limits.observe(nowUS, snapshot)
+	a.flows.observe(nowUS, snapshot)
 	a.forgetRecent(nowUS)
 	if trigger == triggerInterval && a.differs(snapshot.Stations) {
 		a.cfg.RefreshAssociations()
@@ -261,6 +275,7 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		EDCA: a.queues.message(), Recent: recent,
 	})
 	a.limits.report(message)
+	message.StationFlows = a.flows.message()
 	if a.cfg.DatapathID != nil {
 		message.DatapathId = a.cfg.DatapathID()
 	}

@@ -58,6 +58,8 @@ type State struct {
 	LastRefusal string `json:"last_refusal,omitempty"`
 	// Nil from an agent that may not follow its stations' connections: --window-clamp is not given.
 	Windows *Windows `json:"windows,omitempty"`
+	// Nil from an agent that may give packets no other category: --no-station-flows is given.
+	StationFlows *StationFlows `json:"station_flows,omitempty"`
 }
 
 // Windows is what the agent does with receive windows.

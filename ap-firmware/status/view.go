@@ -29,6 +29,8 @@ type View struct {
 	LeaseLeftMS int64 `json:"lease_left_ms"`
 	// The same of limits of windows.
 	WindowsLeaseLeftMS int64 `json:"windows_lease_left_ms,omitempty"`
+	// The same of packets' categories.
+	StationFlowsLeaseLeftMS int64 `json:"station_flows_lease_left_ms,omitempty"`
 	// Own values that an agent which ended has not written back; nil if there are none.
 	NotRestored *edca.Record `json:"not_restored,omitempty"`
 	// Nil if no agent ever wrote about its certificate here.
@@ -48,6 +50,9 @@ func NewView(running bool, state *State, record *edca.Record, nowUS int64) View 
 	if state != nil && state.Windows != nil && state.Windows.Generation != 0 {
 		view.WindowsLeaseLeftMS = max(0, (state.Windows.LeaseEndsUS-nowUS)/1000)
 	}
+	if state != nil && state.StationFlows != nil && state.StationFlows.Generation != 0 {
+		view.StationFlowsLeaseLeftMS = max(0, (state.StationFlows.LeaseEndsUS-nowUS)/1000)
+	}
 	return view
 }
 
@@ -61,6 +66,7 @@ func (v View) Text() string {
 	case v.Running && v.State != nil:
 		v.State.describe(line, v.LeaseLeftMS)
 		v.State.Windows.describe(line, v.WindowsLeaseLeftMS)
+		v.State.StationFlows.describe(line, v.StationFlowsLeaseLeftMS)
 	case v.Running:
 		line("agent", "running; it has not written its state yet")
 	case v.State == nil:

@@ -67,6 +67,7 @@ refused      1 command
              last: set_edca: generation is 0
 since start  3 sets applied, 0 failed; 2 applied again; 4 leases ended
 windows      switched off on the access point: --window-clamp is not given
+flows        switched off on the access point: --no-station-flows is given
 `
 	if got := status.NewView(true, running(), nil, 102*second+second/2).Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -166,7 +167,7 @@ refused      2 commands
              last: generation is 0
 since start  4 sets applied, 5 failed; 6 leases ended
 `
-	if got := status.NewView(true, state, nil, 102*second+second/2).Text(); !strings.HasSuffix(got, want) {
+	if got := status.NewView(true, state, nil, 102*second+second/2).Text(); !strings.Contains(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	state.Windows.Generation = 0
@@ -175,6 +176,34 @@ since start  4 sets applied, 5 failed; 6 leases ended
 	}
 	state.Windows.Refusal = "no BPF"
 	if got := status.NewView(true, state, nil, 0).Text(); !strings.Contains(got, "cannot be limited: no BPF\n") {
+		t.Error(got)
+	}
+}
+
+func TestTextOfStationFlows(t *testing.T) {
+	t.Parallel()
+	state := running()
+	state.StationFlows = &status.StationFlows{
+		Generation: 3, Flows: 2, Stations: 1, LeaseEndsUS: 104 * second, Reason: "live video", PacketsMarked: 12,
+		CommandsRefused: 2, LastRefusal: "generation is 0", SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
+	}
+	const want = `flows        generation 3, 2 flows to 1 station as video
+because      live video
+lease        at least 1.5 s left
+marked       12 packets
+refused      2 commands
+             last: generation is 0
+since start  4 sets applied, 5 failed; 6 leases ended
+`
+	if got := status.NewView(true, state, nil, 102*second+second/2).Text(); !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	state.StationFlows.Generation = 0
+	if got := status.NewView(true, state, nil, 0).Text(); !strings.Contains(got, "flows        all packets go") {
+		t.Error(got)
+	}
+	state.StationFlows.Refusal = "no BPF"
+	if got := status.NewView(true, state, nil, 0).Text(); !strings.Contains(got, "in another category: no BPF\n") {
 		t.Error(got)
 	}
 }

@@ -37,6 +37,7 @@ type accessPoint struct {
 	sockets *agent.Sockets
 	radios  *agent.Radios
 	windows agent.Windows
+	flows   agent.StationFlows
 	logger  *slog.Logger
 	look    chan struct{}
 	times   discoveryTimes
@@ -70,6 +71,9 @@ func run(ctx context.Context, options runOptions, kernel sockets, logger *slog.L
 	var closeWindows func() error
 	ap.windows, closeWindows = openWindows(options, kernel, logger)
 	defer func() { err = errors.Join(err, closeWindows()) }()
+	var closeFlows func() error
+	ap.flows, closeFlows = openStationFlows(options, kernel)
+	defer func() { err = errors.Join(err, closeFlows()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	var events sync.WaitGroup
 	defer events.Wait()

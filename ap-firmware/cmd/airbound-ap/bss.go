@@ -86,7 +86,7 @@ func (ap *accessPoint) openBSS(name string) (*bss, error) {
 		EstimateAirtime:     ap.options.estimateAirtime,
 		RefreshAssociations: b.watcher.Refresh, Malformed: malformed,
 		EDCA:    state.edca(ap.options, name, sampler.SetQueues, ap.radios, refuse),
-		Windows: ap.windows, DatapathID: ap.datapathID, Logger: logger,
+		Windows: ap.windows, StationFlows: ap.flows, DatapathID: ap.datapathID, Logger: logger,
 	}, monotonicUS())
 	logger.Info("started", "version", version, "controller", ap.options.controller.String())
 	return b, nil

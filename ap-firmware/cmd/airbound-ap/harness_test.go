@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 		routing: func(malformed func(error)) (*neighbours.Client, error) {
 			return neighbours.New(routing.Dial(), malformed), nil
 		},
-		events: new(nl80211test.Events).Dial, windows: loadElsewhere,
+		events: new(nl80211test.Events).Dial, windows: loadElsewhere, flows: flowsElsewhere,
 	}).Main()
 }
 

@@ -17,8 +17,9 @@ const exitNotRunning = 3
 const summary = `airbound-ap reports an access point's stations, their airtime and the channel to the Airbound
 controller, once a second and at once when a station joins, leaves, begins to send or stops. The controller may set how
 long the access point's own queues for best effort and background wait for the air (EDCA parameters), as a lease:
-without a controller the access point's own values are in force. With --window-clamp it may also limit what stations
-have in flight, by the receive windows that they are offered, as a lease. Nothing else is changed on the access point.`
+without a controller the access point's own values are in force. As a lease, too, it may have packets from an address to
+a station sent as video. With --window-clamp it may also limit what stations have in flight, by the receive windows that
+they are offered, as a lease. Nothing else is changed on the access point.`
 
 func main() { program(realKernel()).Main() }
 

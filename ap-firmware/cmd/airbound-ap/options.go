@@ -95,6 +95,8 @@ type runOptions struct {
 	estimateAirtime bool
 	// windowClamp permits to follow stations' connections and to rewrite the windows of their packets.
 	windowClamp bool
+	// noStationFlows forbids to give packets to stations another access category.
+	noStationFlows bool
 	// bridge is the switch that the BSSs are ports of; empty if none is named.
 	bridge  string
 	state   stateOptions
@@ -141,6 +143,9 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 	flags.BoolVar(&o.windowClamp, "window-clamp", false,
 		"follow the TCP connections of stations, and lower the receive windows that they are offered if the "+
 			"controller says so; needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (default: look at no packet)")
+	flags.BoolVar(&o.noStationFlows, "no-station-flows", false,
+		"give no packets to stations another access category, whatever the controller sends (default: do so; needs "+
+			"CAP_BPF and CAP_NET_ADMIN)")
 	flags.StringVar(&o.bridge, "bridge", "", "`INTERFACE` of the Open vSwitch bridge that the BSSs are ports of: its "+
 		"MAC address is reported as the switch's datapath identifier")
 	o.state.register(flags)

@@ -12,6 +12,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/agent"
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
+	flowsbpf "github.com/airbound/airbound/ap-firmware/stationflows/tcbpf"
 	"github.com/airbound/airbound/ap-firmware/windows/tcbpf"
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/internal/wireless"
@@ -33,8 +34,8 @@ func runCommand(kernel sockets) command.Command {
 	var options runOptions
 	return command.Command{
 		Name: "run",
-		Summary: "report, set EDCA parameters and limit windows, until stopped (SIGTERM, SIGINT or SIGHUP); " +
-			"may be left out",
+		Summary: "report, set EDCA parameters, limit windows and give packets a category, until stopped (SIGTERM, " +
+			"SIGINT or SIGHUP); may be left out",
 		Examples: []string{
 			"airbound-ap --controller 192.0.2.1:50051 --token-file /etc/airbound/token",
 			"airbound-ap --controller 192.0.2.1:50051 --interface phy0-ap0 --interface phy1-ap0",
@@ -63,10 +64,14 @@ type sockets struct {
 	routing  func(malformed func(error)) (*neighbours.Client, error)
 	events   func() (wireless.EventSource, error)
 	windows  func(options tcbpf.Options) (windowsKernel, error)
+	flows    func(options flowsbpf.Options) stationFlowsKernel
 }
 
 func realKernel() sockets {
-	return sockets{wireless: nl80211.Dial, routing: neighbours.Dial, events: wireless.DialEvents, windows: loadWindows}
+	return sockets{
+		wireless: nl80211.Dial, routing: neighbours.Dial, events: wireless.DialEvents, windows: loadWindows,
+		flows: newStationFlows,
+	}
 }
 
 // shared are the sockets that all BSSs of a process share.

@@ -209,6 +209,7 @@ func (c *cell) startAgent() (stop func()) {
 
 func (c *cell) sockets() sockets {
 	return sockets{
+		flows: flowsElsewhere,
 		wireless: func(malformed func(error)) (*nl80211.Client, error) {
 			client, err := nl80211.New(c.kernel.Dial(), malformed)
 			if err != nil {

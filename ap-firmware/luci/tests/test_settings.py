@@ -16,6 +16,7 @@ OPTIONS = [
     "interface",
     "edca",
     "window_clamp",
+    "station_flows",
     "enroll",
     "token_file",
     "credentials_dir",
@@ -82,6 +83,7 @@ def test_a_new_access_point(page: Page, site: str, router: Router) -> None:
         "token": "A" * 66,
         "edca": "1",
         "window_clamp": "1",
+        "station_flows": "1",
         "log_level": "info",
     }
 
@@ -91,6 +93,7 @@ def test_all_other_options(page: Page, site: str, router: Router) -> None:
     page.set_option("interface", ["phy1-ap0"])
     page.set_option("edca", "0")
     page.set_option("window_clamp", "0")
+    page.set_option("station_flows", "0")
     page.add("enroll", "controller.example:50053")
     page.type("token_file", "/etc/airbound/token")
     page.type("credentials_dir", "/etc/airbound")
@@ -105,6 +108,7 @@ def test_all_other_options(page: Page, site: str, router: Router) -> None:
         "interface": ["phy1-ap0"],
         "edca": "0",
         "window_clamp": "0",
+        "station_flows": "0",
         "enroll": ["controller.example:50053"],
         "token_file": "/etc/airbound/token",
         "credentials_dir": "/etc/airbound",

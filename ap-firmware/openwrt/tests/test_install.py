@@ -54,18 +54,19 @@ def test_the_service_runs_as_hostapds_user_with_few_capabilities_and_for_ever(in
     assert (installed.root / COPY).read_text() == "secret token\n"
 
 
-def test_without_window_clamp_it_has_one_capability(installed: AccessPoint) -> None:
-    installed.configure(*ENABLED, "option window_clamp '0'")
+def test_without_window_clamp_and_station_flows_it_has_one_capability(installed: AccessPoint) -> None:
+    installed.configure(*ENABLED, "option window_clamp '0'", "option station_flows '0'")
     installed.init("start")
     service = installed.service()
     assert service
     assert "--window-clamp" not in service["command"]
+    assert "--no-station-flows" in service["command"]
     assert service["jail"] == ["airbound-ap"]
     assert service["capabilities"] == ["/etc/capabilities/airbound-ap.json"]
 
 
-def test_without_edca_and_window_clamp_there_is_neither_capability_nor_jail(installed: AccessPoint) -> None:
-    installed.configure(*ENABLED, "option edca '0'", "option window_clamp '0'")
+def test_without_all_three_there_is_neither_capability_nor_jail(installed: AccessPoint) -> None:
+    installed.configure(*ENABLED, "option edca '0'", "option window_clamp '0'", "option station_flows '0'")
     (installed.root / UJAIL).unlink()
     installed.init("start")
     service = installed.service()
@@ -73,6 +74,16 @@ def test_without_edca_and_window_clamp_there_is_neither_capability_nor_jail(inst
     assert service["user"] == ["network"]
     assert "--no-edca" in service["command"]
     assert not {"jail", "capabilities"} & service.keys()
+
+
+def test_station_flows_take_the_capabilities_of_following_connections(installed: AccessPoint) -> None:
+    installed.configure(*ENABLED, "option edca '0'", "option window_clamp '0'")
+    installed.init("start")
+    service = installed.service()
+    assert service
+    assert service["command"][-1] == "--no-edca"
+    assert service["jail"] == ["airbound-ap"]
+    assert service["capabilities"] == ["/etc/capabilities/airbound-ap-windows.json"]
 
 
 def test_following_connections_takes_capabilities_of_its_own(installed: AccessPoint) -> None:
@@ -155,6 +166,7 @@ def test_a_token_of_roots_file_is_copied_for_the_agents_user(installed: AccessPo
         ("option log_level 'chatty'", "wrong value"),
         ("option edca 'maybe'", "wrong value"),
         ("option window_clamp 'maybe'", "wrong value"),
+        ("option station_flows 'maybe'", "wrong value"),
         ("option enabled 'si'", "wrong value"),
         ("list controller 'controller.example'", "'controller.example' is not ADDR:PORT"),
         ("list enroll '*:x'", "enroll '*:x' is not ADDR:PORT"),

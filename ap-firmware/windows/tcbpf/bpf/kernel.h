@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the programs need of the kernel's interface, and no more: helpers and constants of the user space API by their
- * numbers, which never change. Nothing is read of the kernel's own structures, so a kernel without BTF will do.
+ * What the programs at an access point's interfaces need of the kernel's interface, and no more: helpers and constants
+ * of the user space API by their numbers, which never change. Nothing is read of the kernel's own structures, so a
+ * kernel without BTF will do.
  */
 #ifndef AIRBOUND_KERNEL_H
 #define AIRBOUND_KERNEL_H
@@ -40,9 +41,17 @@ enum {
 /* The next program or filter of the interface decides: TC_ACT_UNSPEC of clsact, TCX_NEXT of TCX. */
 #define CONTINUE (-1)
 
-/* The context of a tc program, up to the last field that is read. */
+/* The context of a tc program, up to the last field that is used. */
 struct __sk_buff {
 	__u32 len;
+	__u32 pkt_type;
+	__u32 mark;
+	__u32 queue_mapping;
+	__u32 protocol;
+	__u32 vlan_present;
+	__u32 vlan_tci;
+	__u32 vlan_proto;
+	__u32 priority;
 };
 
 static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;

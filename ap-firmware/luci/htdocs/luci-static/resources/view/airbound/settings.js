@@ -135,6 +135,13 @@ function addRadios(section, interfaces) {
 			'sent. What the controller does not renew ends. Needs the package <code>kmod-sched-bpf</code>.'));
 	option.default = option.enabled;
 	option.rmempty = false;
+
+	option = section.taboption('general', form.Flag, 'station_flows', _('Live streams'),
+		_('Let the controller have packets to a station sent as video, such as the answers to a live stream of its ' +
+			'own. Nothing in the packets changes. What the controller does not renew ends. Needs the package ' +
+			'<code>kmod-sched-bpf</code>.'));
+	option.default = option.enabled;
+	option.rmempty = false;
 }
 
 function addAdvanced(section) {
