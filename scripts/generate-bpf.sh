@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles the programs of the phone's agent for stock kernels, phone-agent/{apply/ebpf,arrival}/bpf/, and of the access
+# Compiles the programs of the phone's agent, phone-agent/{apply/ebpf,arrival,flows/tcbpf}/bpf/, and of the access
 # point, ap-firmware/{windows,stationflows}/tcbpf/bpf/, and generates the Go code that loads them. The compiler is
 # Debian 12's clang 14: another one makes other bytes.
-#   generate-bpf.sh            writes *_bpfel.{go,o} of all, and *_bpfeb.{go,o} of the access point's
+#   generate-bpf.sh            writes *_bpfel.{go,o} of all, and *_bpfeb.{go,o} of those at interfaces
 #   generate-bpf.sh --check    writes nothing; fails if what is there is not current
 
 . "$(dirname "$0")/lib.sh"
@@ -12,8 +12,9 @@ use_go
 
 phone="phone-agent/apply/ebpf"
 arrival="phone-agent/arrival"
+flows=phone-agent/flows/tcbpf
 windows=ap-firmware/windows/tcbpf
-flows=ap-firmware/stationflows/tcbpf
+station_flows=ap-firmware/stationflows/tcbpf
 out=$(mktemp -d)
 trap 'report_failure; rm -rf "$out"' EXIT
 command -v clang-14 llvm-strip-14 >/dev/null || die "no clang-14 or llvm-strip-14; run 'make setup'"
@@ -32,11 +33,12 @@ compile $phone ebpf bpfel sockopsPlain sockops.c -DPLAIN
 compile $phone ebpf bpfel iterator iterator.c
 compile $arrival arrival bpfel unanswered unanswered.c
 compile $arrival arrival bpfel receiving receiving.c
+compile $flows tcbpf bpfel,bpfeb leave leave.c
 compile $windows tcbpf bpfel,bpfeb clamp clamp.c
-compile $flows tcbpf bpfel,bpfeb mark mark.c
+compile $station_flows tcbpf bpfel,bpfeb mark mark.c
 
 stale=0
-for to in $phone $arrival $windows $flows; do
+for to in $phone $arrival $flows $windows $station_flows; do
 	if [[ ${1:-} == --check ]]; then
 		for file in $( (cd "$out/$to" && ls && cd "$ROOT/$to" && ls -- *_bpfe[bl].*) | sort -u); do
 			cmp "$out/$to/$file" "$to/$file" || stale=1
