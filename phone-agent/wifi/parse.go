@@ -86,6 +86,8 @@ type Peer struct {
 	MAC Address
 	// AccessPoint is set if the interface is associated with it.
 	AccessPoint bool
+	// WMM is set if frames to it have access categories, or if the driver does not say.
+	WMM bool
 }
 
 // ParsePeer parses the attributes of an NL80211_CMD_NEW_STATION.
@@ -95,7 +97,7 @@ func ParsePeer(attributes []byte) (Peer, error) {
 		return Peer{}, malformed("station", err)
 	}
 	// A driver that reports no flags lists the access point that it is associated with.
-	parsed := Peer{AccessPoint: true}
+	parsed := Peer{AccessPoint: true, WMM: true}
 	for decoder.Next() {
 		switch decoder.Type() {
 		case unix.NL80211_ATTR_MAC:
@@ -126,13 +128,34 @@ func (p *Peer) decodeFlags(flags []byte) error {
 		size       = 8
 		associated = 1 << unix.NL80211_STA_FLAG_ASSOCIATED
 		direct     = 1 << unix.NL80211_STA_FLAG_TDLS_PEER
+		wmm        = 1 << unix.NL80211_STA_FLAG_WME
 	)
 	if len(flags) != size {
 		return fmt.Errorf("station flags have %d bytes, want %d", len(flags), size)
 	}
 	known, set := binary.NativeEndian.Uint32(flags), binary.NativeEndian.Uint32(flags[4:])
+	p.WMM = known&wmm == 0 || set&wmm != 0
 	p.AccessPoint = (known&associated == 0 || set&associated != 0) && known&set&direct == 0
 	return nil
+}
+
+// ParseAdmission parses a part of an NL80211_CMD_NEW_WIPHY, and returns whether it says that the driver can be given
+// admitted time.
+func ParseAdmission(attributes []byte) (bool, error) {
+	decoder, err := netlink.NewAttributeDecoder(attributes)
+	if err != nil {
+		return false, malformed("radio", err)
+	}
+	can := false
+	for decoder.Next() {
+		if decoder.Type() == unix.NL80211_ATTR_FEATURE_FLAGS {
+			can = decoder.Uint32()&unix.NL80211_FEATURE_SUPPORTS_WMM_ADMISSION != 0
+		}
+	}
+	if err := decoder.Err(); err != nil {
+		return false, malformed("radio", err)
+	}
+	return can, nil
 }
 
 // ParseEvent parses a message of the group "mlme". It returns the index of the interface that was connected, roamed or

@@ -96,5 +96,7 @@ func FuzzParse(f *testing.F) {
 		}
 		index, err := wifi.ParseEvent(command, attributes)
 		refused(err, index == 0)
+		can, err := wifi.ParseAdmission(attributes)
+		refused(err, !can)
 	})
 }
