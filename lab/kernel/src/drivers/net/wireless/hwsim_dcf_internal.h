@@ -80,6 +80,7 @@ struct hwsim_dcf_queue {
 	struct dcf_ppdu ended;		/* until mac80211 knows of its frames */
 	struct dcf_channel *channel;	/* of @offered */
 	u32 length;			/* of @frames and @offered */
+	u32 tx_unreported_ns;		/* air time of PPDUs none of whose frames has ended */
 	bool stopped;
 };
 
@@ -168,5 +169,7 @@ void dcf_see_rates(struct hwsim_dcf_radio *sender, struct hwsim_dcf_radio *recei
 /* hwsim_dcf_status.c; not under dcf_lock */
 /* Delivers the frames of a PPDU that has ended, and says so to mac80211. */
 void dcf_complete_ppdu(struct dcf_channel *channel, struct hwsim_dcf_radio *radio, u8 category);
+/* The air time for the status of the next frame that ends, in us; what does not fit is left for a later one. */
+u16 dcf_take_tx_time_us(struct hwsim_dcf_queue *queue);
 
 #endif

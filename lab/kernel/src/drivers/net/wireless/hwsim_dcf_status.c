@@ -58,12 +58,27 @@ static void report_rates(struct ieee80211_hw *hw, const struct dcf_ppdu *ppdu)
 	ieee80211_tx_rate_update(hw, sta, &info);
 }
 
-static void report_status(struct ieee80211_hw *hw, struct dcf_queued *q, const struct dcf_ppdu *ppdu, bool acked)
+u16 dcf_take_tx_time_us(struct hwsim_dcf_queue *queue)
+{
+	u32 us = min_t(u32, queue->tx_unreported_ns / NSEC_PER_USEC, U16_MAX);
+
+	queue->tx_unreported_ns -= us * NSEC_PER_USEC;
+	return us;
+}
+
+/*
+ * mac80211 takes the air time in the status of a frame from what is admitted for its category
+ * (ieee80211_sta_tx_wmm_ac_notify), and uses it for nothing else. That of a PPDU is in the status of the first of its
+ * frames that ends.
+ */
+static void report_status(struct ieee80211_hw *hw, struct dcf_queued *q, const struct dcf_ppdu *ppdu, bool acked,
+			  u16 tx_time_us)
 {
 	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(q->skb);
 
 	ieee80211_tx_info_clear_status(info);
 	set_status_rates(ppdu, info);
+	info->status.tx_time = tx_time_us;
 	if (acked)
 		info->flags |= IEEE80211_TX_STAT_ACK;
 	else if (q->mpdu.in_session)
@@ -101,7 +116,8 @@ static void count_unreceived(struct dcf_channel *channel, struct dcf_ppdu *ppdu)
 
 void dcf_complete_ppdu(struct dcf_channel *channel, struct hwsim_dcf_radio *radio, u8 category)
 {
-	struct dcf_ppdu *ppdu = &radio->queue[category].ended;
+	struct hwsim_dcf_queue *queue = &radio->queue[category];
+	struct dcf_ppdu *ppdu = &queue->ended;
 	struct ieee80211_hw *receiver = NULL;
 	struct dcf_mpdu *mpdu, *next;
 	bool awaited = false, data = false;
@@ -128,14 +144,16 @@ void dcf_complete_ppdu(struct dcf_channel *channel, struct hwsim_dcf_radio *radi
 		report_rates(radio->hw, ppdu);
 	rcu_read_unlock();
 
+	queue->tx_unreported_ns += ppdu->tx_airtime_ns;
 	list_for_each_entry_safe(mpdu, next, &ppdu->aggregate.mpdus, list) {
 		struct dcf_queued *q = dcf_queued_of(mpdu);
+		u16 tx_time_us = dcf_take_tx_time_us(queue);
 
 		list_del(&mpdu->list);
 		if (q->kind == HWSIM_DCF_BEACON)
 			dev_kfree_skb(q->skb);
 		else
-			report_status(radio->hw, q, ppdu, receiver && mpdu->heard);
+			report_status(radio->hw, q, ppdu, receiver && mpdu->heard, tx_time_us);
 		kfree(q);
 	}
 }

@@ -391,6 +391,22 @@ static void what_was_in_no_session_ends(struct kunit *test)
 	free_ended(d);
 }
 
+/* Nothing of it is lost, neither parts of a microsecond nor what is more than a status takes. */
+static void air_time_of_statuses(struct kunit *test)
+{
+	struct hwsim_dcf_queue queue = { .tx_unreported_ns = 1700 };
+
+	KUNIT_EXPECT_EQ(test, dcf_take_tx_time_us(&queue), 1);
+	KUNIT_EXPECT_EQ_MSG(test, dcf_take_tx_time_us(&queue), 0, "the other frames of the PPDU have none");
+	queue.tx_unreported_ns += 1300;
+	KUNIT_EXPECT_EQ(test, dcf_take_tx_time_us(&queue), 2);
+
+	queue.tx_unreported_ns = 70000 * NSEC_PER_USEC;
+	KUNIT_EXPECT_EQ(test, dcf_take_tx_time_us(&queue), U16_MAX);
+	KUNIT_EXPECT_EQ(test, dcf_take_tx_time_us(&queue), 70000 - U16_MAX);
+	KUNIT_EXPECT_EQ(test, queue.tx_unreported_ns, 0);
+}
+
 /* Without a station mac80211 knows no limit of the receiver, and the smallest holds: an exponent of 0. */
 static void lengths_of_aggregates(struct kunit *test)
 {
@@ -489,6 +505,7 @@ static struct kunit_case driver_cases[] = {
 	KUNIT_CASE(single_frames),
 	KUNIT_CASE(missing_mpdus_are_sent_again),
 	KUNIT_CASE(what_was_in_no_session_ends),
+	KUNIT_CASE(air_time_of_statuses),
 	KUNIT_CASE(lengths_of_aggregates),
 	KUNIT_CASE(queues_of_access_points),
 	KUNIT_CASE(rates_of_stations),
