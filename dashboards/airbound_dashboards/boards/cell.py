@@ -104,9 +104,9 @@ def _traffic(made: Dashboard) -> Dashboard:
                   q.WINDOWS, unit=COUNT)
         )
         .with_panel(
-            lines("Live flows", "What applications of class live send, by the phones' tables; how many have the category"
-                  " for video, and how many get less than they send. The category is closed for all while a station"
-                  " uses it without a grant.", q.LIVE, unit=COUNT)
+            lines("Live flows", "What applications of class live send, by the phones' tables; how many have the"
+                  " category for video, and how many get less than they send. The category is closed for all while a"
+                  " station uses it without a grant.", q.LIVE, unit=COUNT)
         )
         .with_panel(
             lines("Air of live flows", "Part of the air that the granted ones need; further ones are refused above"
