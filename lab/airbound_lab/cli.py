@@ -17,6 +17,7 @@ from airbound_lab.errors import LabError, UsageError
 from airbound_lab.figures import results
 from airbound_lab.handover_study import cli as handover_study
 from airbound_lab.live import cli as live
+from airbound_lab.live_video_study import cli as live_video_study
 from airbound_lab.load import certificates as load_certificates
 from airbound_lab.load import cli as load
 from airbound_lab.medium import cli as medium
@@ -46,6 +47,7 @@ EXAMPLES = f"""examples:
   airbound-lab study capacity --phy 11ac-80
   airbound-lab study handover --seeds 1
   airbound-lab study applications --parts throughput
+  airbound-lab study live-video --seeds 1
   airbound-lab survey ride.csv --pictures pictures
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
@@ -256,6 +258,7 @@ def _add_studies(parser: argparse.ArgumentParser) -> None:
     capacity_study.add(studies)
     handover_study.add(studies)
     applications_study.add(studies)
+    live_video_study.add(studies)
 
 
 def _add_run(commands: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from airbound_lab.figures.application_results import Connections
+    from airbound_lab.figures.application_results import ApplicationResult, Connections
     from airbound_lab.figures.results import Run
 
 BITS = 8
@@ -77,9 +77,18 @@ def alone(run: Run) -> Alone:
     )
 
 
+def videos(run: Run) -> list[Video]:
+    """Return the figures of a run's live videos, in the order of their starts."""
+    return [_video(run, each) for each in run.applications or () if each.video is not None]
+
+
 def video(run: Run) -> Video:
-    """Return the figures of a trial."""
-    result = next(each for each in run.applications or () if each.video is not None)
+    """Return the figures of a trial, which has one."""
+    [only] = videos(run)
+    return only
+
+
+def _video(run: Run, result: ApplicationResult) -> Video:
     skipped, continued = result.interruptions("skipped"), result.interruptions("continued")
     return Video(
         seed=run.seed,
