@@ -16,18 +16,19 @@ import (
 	"github.com/airbound/airbound/internal/sparselog"
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/flows"
 	"github.com/airbound/airbound/phone-agent/monitor"
 	"github.com/airbound/airbound/phone-agent/status"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Config is what an agent is made of. Every field is needed.
+// Config is what an agent is made of. Every field but Flows is needed.
 type Config struct {
 	Version    string
 	PID        int
 	Controller string
-	// Interval is the time between two reports while the terminal sends or has bounds, and between two samples of the
-	// kernel while it does not send.
+	// Interval is the time between two reports while the terminal sends or has bounds or flows, and between two samples
+	// of the kernel while it does not send.
 	Interval time.Duration
 	// Heartbeat is the time between two reports otherwise.
 	Heartbeat time.Duration
@@ -38,8 +39,10 @@ type Config struct {
 	SampleInterval time.Duration
 	Monitor        monitor.Source
 	// Starts is how the start of sending is noticed: whether StartSeen will be called.
-	Starts    status.Starts
-	BackEnd   apply.BackEnd
+	Starts  status.Starts
+	BackEnd apply.BackEnd
+	// Flows may be zero: then the agent takes none.
+	Flows     Flows
 	SaveState func(status.State) error
 	Logger    *slog.Logger
 }
@@ -60,6 +63,7 @@ type Agent struct {
 	cfg        Config
 	aggregator monitor.Aggregator
 	lease      *bounds.Lease
+	flows      flowState
 	self       *airboundv1.Agent
 	state      status.State
 	mac        net.HardwareAddr
@@ -94,7 +98,12 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 	a := &Agent{
 		cfg:   cfg,
 		lease: bounds.NewLease(can),
-		self:  &airboundv1.Agent{Version: cfg.Version, BackEnd: backEndOf(can), TakesArrivals: true},
+		flows: flowState{lease: flows.NewLease(cfg.Flows.Can)},
+		self: &airboundv1.Agent{
+			Version: cfg.Version, BackEnd: backEndOf(can), TakesArrivals: true,
+			CanMark: cfg.Flows.Can.CanMark, CanAdmit: cfg.Flows.Can.CanAdmit, CanPace: cfg.Flows.Can.CanPace,
+			FlowsRefusal: cfg.Flows.Can.Refusal, FlowsMax: cfg.Flows.Can.Max(),
+		},
 		state: status.State{
 			Schema:     status.Schema,
 			Version:    cfg.Version,
@@ -103,6 +112,7 @@ func Start(cfg Config, link Link, nowUS int64) (*Agent, error) {
 			BackEnd:    can,
 			Starts:     cfg.Starts,
 			Reason:     "the controller has not set bounds yet",
+			Flows:      status.Flows{Can: cfg.Flows.Can},
 		},
 		reporting:    ownReporting(cfg),
 		nextSampleUS: nowUS,
@@ -118,6 +128,7 @@ func (a *Agent) LinkChanged(nowUS int64, link Link) {
 	a.mac = link.MAC
 	a.state.Interface, a.state.MAC = link.Interface, link.MAC.String()
 	a.state.BSSID, a.state.SSID = link.BSSID, link.SSID
+	a.flowsMoved(nowUS)
 	a.saved.due = true
 	a.save(nowUS)
 }
@@ -140,6 +151,9 @@ const leasePollUS = 1_000_000
 // NextWakeUS is when Wake must be called at the latest.
 func (a *Agent) NextWakeUS(nowUS int64) int64 {
 	nextUS := min(a.nextSampleUS, a.starts.nextUS)
+	if inForce := a.flows.lease.InForce(); inForce.Generation != 0 {
+		nextUS = min(nextUS, inForce.DeadlineUS, nowUS+leasePollUS)
+	}
 	if inForce := a.lease.InForce(); inForce.Generation != 0 {
 		return min(nextUS, inForce.DeadlineUS, nowUS+leasePollUS)
 	}
@@ -149,6 +163,7 @@ func (a *Agent) NextWakeUS(nowUS int64) int64 {
 // Wake does what is due: it ends a lease, and samples the kernel. It returns a report if one is to be sent now.
 func (a *Agent) Wake(nowUS int64) *airboundv1.TerminalReport {
 	a.expire(nowUS)
+	a.expireFlows(nowUS)
 	var report *airboundv1.TerminalReport
 	if regular := nowUS >= a.nextSampleUS; regular || nowUS >= a.starts.nextUS {
 		a.retryRestore()
@@ -162,6 +177,7 @@ func (a *Agent) Wake(nowUS int64) *airboundv1.TerminalReport {
 func (a *Agent) Connected(nowUS int64, link Link) {
 	a.connected, a.first, a.boundsChanged = true, true, false
 	a.lease.NewStream()
+	a.flows.lease.NewStream()
 	a.nextSampleUS, a.streamUS, a.heartbeatPhase = nowUS, nowUS, a.cfg.HeartbeatPhase()
 	a.state.Connected = true
 	a.state.Counters.ControllerConnected++
@@ -181,7 +197,7 @@ func (a *Agent) Disconnected(nowUS int64) {
 // Stop restores the kernel's defaults for good.
 func (a *Agent) Stop(nowUS int64) error {
 	a.lease.Drop()
-	err := a.cfg.BackEnd.Close()
+	err := errors.Join(a.cfg.BackEnd.Close(), a.stopFlows())
 	a.explain("the agent stopped")
 	a.state.Stopped = err == nil
 	a.state.Connected = false
@@ -222,6 +238,7 @@ func (a *Agent) sample(nowUS int64, regular bool) *airboundv1.TerminalReport {
 		MalformedInputsTotal: a.state.Counters.Malformed(),
 	}
 	report.Arrivals = a.arrivals(nowUS)
+	report.Flows = a.flowReport()
 	if a.first {
 		report.Agent = a.self
 	}

@@ -16,6 +16,7 @@ import (
 // Command executes a command of the controller. One that is refused is counted and changes nothing.
 func (a *Agent) Command(nowUS int64, command *airboundv1.TerminalCommand) {
 	a.expire(nowUS)
+	a.expireFlows(nowUS)
 	if err := a.execute(nowUS, command); err != nil {
 		a.state.LastRefusal = "command: " + err.Error()
 		a.saved.due = true
@@ -44,6 +45,8 @@ func (a *Agent) execute(nowUS int64, command *airboundv1.TerminalCommand) error 
 			a.state.Counters.RenewalsIgnored++
 		}
 		return nil
+	case *airboundv1.TerminalCommand_SetFlows:
+		return a.setFlows(nowUS, command.SetFlows)
 	case *airboundv1.TerminalCommand_SetReporting:
 		return a.setReporting(nowUS, command.SetReporting)
 	case *airboundv1.TerminalCommand_Arrived:

@@ -67,7 +67,8 @@ func (a *Agent) reportDueUS() int64 {
 		return math.MinInt64
 	}
 	period, fromUS := a.reporting.interval, a.streamUS
-	if !a.aggregator.Sending() && a.lease.InForce().Generation == 0 {
+	idle := !a.aggregator.Sending() && a.lease.InForce().Generation == 0 && a.flows.lease.InForce().Generation == 0
+	if idle {
 		period = a.reporting.heartbeat
 		fromUS += int64(a.heartbeatPhase * float64(period.Microseconds()))
 	}

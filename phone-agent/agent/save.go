@@ -5,6 +5,7 @@ package agent
 import (
 	"github.com/airbound/airbound/internal/sparselog"
 	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/flows"
 	"github.com/airbound/airbound/phone-agent/status"
 )
 
@@ -19,7 +20,9 @@ type savedState struct {
 	due      bool
 	counters status.Counters
 	endsUS   int64
-	atUS     int64
+	// Of the lease of flows.
+	flowsEndUS int64
+	atUS       int64
 }
 
 // renewed makes the state file be written if the lease in it is half over.
@@ -39,9 +42,15 @@ func (a *Agent) save(nowUS int64) {
 	a.state.Generation = inForce.Generation
 	a.state.Rules = append([]bounds.Rule{}, inForce.Entries...) // Never null in JSON.
 	a.state.LeaseEndsUS, a.state.WrittenUS = inForce.DeadlineUS, nowUS
+	flowsInForce := a.flows.lease.InForce()
+	a.state.Flows.Generation, a.state.Flows.LeaseEndsUS = flowsInForce.Generation, flowsInForce.DeadlineUS
+	a.state.Flows.InForce = append([]flows.Flow{}, flowsInForce.Entries...)
+	a.countFlows()
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,
 	// which makes the next try due.
-	a.saved = savedState{counters: a.state.Counters, endsUS: inForce.DeadlineUS, atUS: nowUS}
+	a.saved = savedState{
+		counters: a.state.Counters, endsUS: inForce.DeadlineUS, flowsEndUS: flowsInForce.DeadlineUS, atUS: nowUS,
+	}
 	err := a.cfg.SaveState(a.state)
 	if err != nil && sparselog.Add(&a.state.Counters.StateWritesFailed, 1) {
 		a.cfg.Logger.Warn("cannot write the state file", "error", err, "total", a.state.Counters.StateWritesFailed)

@@ -22,6 +22,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/apply/procfs/procfstest"
 	"github.com/airbound/airbound/phone-agent/doctor"
+	"github.com/airbound/airbound/phone-agent/flows"
 	"github.com/airbound/airbound/phone-agent/status"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs/tracefstest"
 )
@@ -53,6 +54,16 @@ func write(t *testing.T, directory string, pairs ...string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func TestFlows(t *testing.T) {
+	t.Parallel()
+	expect(t, "all", []doctor.Finding{doctor.Flows(flows.Capabilities{CanMark: true, CanAdmit: true, CanPace: true})},
+		"ok packets can be given access category, admission, rate of UDP")
+	expect(t, "no admission", []doctor.Finding{doctor.Flows(flows.Capabilities{CanMark: true, Refusal: "no driver"})},
+		"warning packets can be given access category; no driver")
+	expect(t, "nothing", []doctor.Finding{doctor.Flows(flows.Capabilities{Refusal: "no BPF"})},
+		"warning packets leave as they are: no BPF")
 }
 
 func TestApplications(t *testing.T) {

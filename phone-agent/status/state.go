@@ -10,6 +10,7 @@ import (
 
 	"github.com/airbound/airbound/phone-agent/bounds"
 	"github.com/airbound/airbound/phone-agent/events"
+	"github.com/airbound/airbound/phone-agent/flows"
 )
 
 // Schema is the version of State's JSON. A reader refuses another.
@@ -58,6 +59,7 @@ type State struct {
 	LastSilenceMS uint64 `json:"last_silence_ms,omitempty"`
 	// Nil without --applications.
 	Applications *Applications `json:"applications,omitempty"`
+	Flows        Flows         `json:"flows"`
 	Counters     Counters      `json:"counters"`
 	// The last input that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
@@ -90,6 +92,23 @@ type Applications struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Flows is how packets leave the phone.
+type Flows struct {
+	Can flows.Capabilities `json:"can"`
+	// 0 while packets leave as they are.
+	Generation uint64       `json:"generation"`
+	InForce    []flows.Flow `json:"in_force"`
+	// Why these flows are in force, or why none are, for a person; empty until there were any.
+	Reason string `json:"reason,omitempty"`
+	// As State.LeaseEndsUS.
+	LeaseEndsUS int64 `json:"lease_ends_boottime_us"`
+	// What the driver has admitted, in microseconds of each second; 0 where the access point does not demand admission.
+	AdmittedUSPerS uint32 `json:"admitted_us_per_s"`
+	// Why the last set could not be applied, or not all of it; empty if it could.
+	Failure  string         `json:"failure,omitempty"`
+	Counters flows.Counters `json:"counters"`
+}
+
 // TimersOnly is Retransmission.By where the agent has no way, or may not use it.
 const TimersOnly = "timers"
 
@@ -114,6 +133,10 @@ type Counters struct {
 	StateWritesFailed   uint64 `json:"state_writes_failed_total"`
 	ControllerConnected uint64 `json:"controller_connected_total"`
 	DefaultsNotRestored uint64 `json:"defaults_not_restored_total"`
+	// Of sets of flows: how many were refused, could not be applied or not as a whole, and ended without another.
+	FlowSetsRefused uint64 `json:"flow_sets_refused_total"`
+	FlowFailures    uint64 `json:"flow_failures_total"`
+	FlowLeasesEnded uint64 `json:"flow_leases_ended_total"`
 	// How often trace events woke the agent.
 	StartsSeen uint64 `json:"starts_seen_total"`
 	// How often the phone arrived somewhere, how many further reports of the same arrivals there were, and how many

@@ -14,6 +14,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/bounds"
+	"github.com/airbound/airbound/phone-agent/flows"
 )
 
 // View is everything `airbound-phone status` shows.
@@ -118,8 +119,38 @@ func (s *State) describe(line printer) {
 	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals ignored; %d external changes",
 		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsIgnored, c.ExternalChanges)
 	s.describeArrivals(line)
+	s.Flows.describe(line, c)
 	if s.Applications != nil {
 		s.Applications.describe(line)
+	}
+}
+
+func (f *Flows) describe(line printer, c Counters) {
+	switch {
+	case f.Can.Max() > 0:
+		line("flows", "can be given %s", f.Can)
+	case f.Can.Refusal != "":
+		line("flows", "leave as they are: %s", f.Can.Refusal)
+	}
+	if f.Generation != 0 {
+		line("", "generation %d, %s", f.Generation, counted(uint64(len(f.InForce)), "flow"))
+	}
+	for _, flow := range f.InForce {
+		line("", "%s", flow)
+	}
+	if f.AdmittedUSPerS > 0 {
+		line("", "the driver has %d us/s admitted", f.AdmittedUSPerS)
+	}
+	if f.Reason != "" {
+		line("", "because: %s", f.Reason)
+	}
+	if f.Failure != "" {
+		line("warning", "%s", f.Failure)
+	}
+	if f.Counters != (flows.Counters{}) || c.FlowSetsRefused+c.FlowFailures+c.FlowLeasesEnded > 0 {
+		line("", "%s in another category, %d of UDP dropped; sets: %d refused, %d failed, %d ended",
+			counted(f.Counters.Marked, "packet"), f.Counters.Dropped, c.FlowSetsRefused, c.FlowFailures,
+			c.FlowLeasesEnded)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/airbound/airbound/phone-agent/arrival"
 	"github.com/airbound/airbound/phone-agent/bounds"
 	"github.com/airbound/airbound/phone-agent/events"
+	"github.com/airbound/airbound/phone-agent/flows"
 	"github.com/airbound/airbound/phone-agent/status"
 )
 
@@ -67,6 +68,43 @@ kernel       all: 2 to 90 segments; lowered a window 591 times, raised one once
 `
 	if got := status.NewView(true, state, live, nil, 102*secondUS+secondUS/2).Text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTextOfFlows(t *testing.T) {
+	t.Parallel()
+	text := func(is status.Flows, counters status.Counters) string {
+		state := running()
+		state.Flows, state.Counters = is, counters
+		whole := status.NewView(true, state, apply.Live{}, nil, 0).Text()
+		_, after, _ := strings.Cut(whole, " external changes\n")
+		before, _, _ := strings.Cut(after, "lease  ")
+		return before
+	}
+	video := flows.Flow{Selector: flows.Selector{HasUID: true, UID: 10073}, Video: true, AdmittedUSPerS: 100_000}
+	const whole = `flows        can be given access category; the driver has no WMM admission
+             generation 3, 1 flow
+             uid 10073: as video, admitted for 100000 us/s
+             the driver has 100000 us/s admitted
+             because: a reason
+warning      admission: not permitted
+             9 packets in another category, 2 of UDP dropped; sets: 1 refused, 4 failed, 5 ended
+`
+	for want, got := range map[string]string{
+		"": text(status.Flows{}, status.Counters{}),
+		"flows        leave as they are: --no-flows\n": text(
+			status.Flows{Can: flows.Capabilities{Refusal: "--no-flows"}}, status.Counters{}),
+		"flows        can be given access category, admission, rate of UDP\n": text(
+			status.Flows{Can: flows.Capabilities{CanMark: true, CanAdmit: true, CanPace: true}}, status.Counters{}),
+		whole: text(status.Flows{
+			Can:        flows.Capabilities{CanMark: true, Refusal: "the driver has no WMM admission"},
+			Generation: 3, InForce: []flows.Flow{video}, Reason: "a reason", AdmittedUSPerS: 100_000,
+			Failure: "admission: not permitted", Counters: flows.Counters{Marked: 9, Paced: 2, Dropped: 2},
+		}, status.Counters{FlowSetsRefused: 1, FlowFailures: 4, FlowLeasesEnded: 5}),
+	} {
+		if got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/apply"
+	"github.com/airbound/airbound/phone-agent/flows/tcbpf"
 	"github.com/airbound/airbound/phone-agent/statedir"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
@@ -28,7 +29,9 @@ func cleanupCommand() command.Command {
 		Run: func(_ context.Context, stdout, stderr io.Writer) (int, error) {
 			// The reader of the output may be gone before the kernel's defaults are restored.
 			signal.Ignore(syscall.SIGPIPE)
-			if err := errors.Join(restoreDefaults(where, stdout, stderr), removeInstances(stdout)); err != nil {
+			if err := errors.Join(
+				restoreDefaults(where, stdout, stderr), tcbpf.CleanUp(), removeInstances(stdout),
+			); err != nil {
 				return command.ExitError, err
 			}
 			return command.ExitOK, nil

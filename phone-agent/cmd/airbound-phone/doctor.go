@@ -91,6 +91,9 @@ func examine(
 		findings = append(findings, doctor.Applications(account)...)
 	}
 	link, err := options.currentLink()
+	if !options.noFlows {
+		findings = append(findings, doctor.Flows(options.probeFlows(link.Interface)))
+	}
 	findings = append(findings, doctor.WiFi(link.Interface, link.MAC.String(), link.BSSID, link.SSID, err))
 
 	now := time.Now()

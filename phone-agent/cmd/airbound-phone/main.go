@@ -22,7 +22,7 @@ func main() {
 		Name: "airbound-phone", Version: version, Summary: summary,
 		Commands: []command.Command{
 			runCommand(), statusCommand(), doctorCommand(), cleanupCommand(), traceCommand(),
-			eventsCommand(), arrivedCommand(), guardCommand(),
+			eventsCommand(), arrivedCommand(), guardCommand(), detachCommand(),
 		},
 		ExitCodes: "Exit codes: 0 done, or the agent runs; 1 error, or something has failed (doctor); 2 wrong usage; " +
 			"3 no agent runs (status).",

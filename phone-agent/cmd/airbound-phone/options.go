@@ -61,6 +61,7 @@ type runOptions struct {
 	noTracing      bool
 	noRetransmit   bool
 	asksServers    bool
+	noFlows        bool
 	events         eventOptions
 	applications   applicationOptions
 	logging        command.Logging
@@ -83,7 +84,8 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 		&o.interval,
 		"interval",
 		time.Second,
-		"time between two reports while sending or with bounds, and two samples of an idle kernel, 100ms to 60s",
+		"time between two reports while sending or with bounds or flows, and two samples of an idle kernel, "+
+			"100ms to 60s",
 	)
 	flags.DurationVar(&o.heartbeat, "heartbeat", 10*time.Second, "time between two reports otherwise, 1s to 10m")
 	flags.DurationVar(&o.sampleInterval, "sample-interval", 250*time.Millisecond,
@@ -95,6 +97,8 @@ func (o *runOptions) register(flags *flag.FlagSet) {
 		"leave TCP to its timers when the phone arrives at an access point: do not make it retransmit at once")
 	flags.BoolVar(&o.asksServers, "ask-servers", false,
 		"send messages to the servers of downloads as well when the phone arrives, so that they retransmit at once")
+	flags.BoolVar(&o.noFlows, "no-flows", false,
+		"leave packets as they are: give no app's packets another access category, nor UDP a rate")
 	o.events.register(flags)
 	o.applications.register(flags)
 	o.logging.Flags(flags)

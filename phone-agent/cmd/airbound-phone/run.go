@@ -82,6 +82,7 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 	if err := errors.Join(err, errBackEnd); err != nil {
 		return err
 	}
+	cleanUpFlows(logger)
 	source, err := options.openMonitor(options.monitor)
 	if err != nil {
 		return err
@@ -107,7 +108,8 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
 		HeartbeatPhase: rand.Float64,
 		Starts:         watch.Starts,
-		Monitor:        source, BackEnd: backEnd, SaveState: directory.Save, Logger: logger,
+		Monitor:        source, BackEnd: backEnd, Flows: options.openFlows(link.Interface, logger),
+		SaveState: directory.Save, Logger: logger,
 	}, link, bootTimeUS())
 	if err != nil {
 		return err
