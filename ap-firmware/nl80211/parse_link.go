@@ -124,6 +124,9 @@ func (s *Station) sumLinks() {
 		s.TXPackets += link.TXPackets
 		s.TXRetries += link.TXRetries
 		s.TXFailed += link.TXFailed
+		s.CountsTIDs = s.CountsTIDs || link.CountsTIDs
+		s.RXVideo += link.RXVideo
+		s.RXVoice += link.RXVoice
 		addUS(&s.RXAirtimeUS, link.RXAirtimeUS)
 		addUS(&s.TXAirtimeUS, link.TXAirtimeUS)
 		s.ConnectedSeconds = max(s.ConnectedSeconds, link.ConnectedSeconds)

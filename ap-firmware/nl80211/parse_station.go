@@ -28,6 +28,10 @@ type Station struct {
 	RXBytes, TXBytes     uint64
 	RXPackets, TXPackets uint32
 	TXRetries, TXFailed  uint32
+	// CountsTIDs is whether the driver counts by traffic identifier; then RXVideo and RXVoice are what came with those
+	// of video, 4 and 5, and of voice, 6 and 7 (IEEE Std 802.11-2020, table 10-1): MSDUs.
+	CountsTIDs           bool
+	RXVideo, RXVoice     uint64
 	RXBitrate, TXBitrate Bitrate
 	// RXAirtimeUS and TXAirtimeUS are nil if the driver does not report them. mac80211 reports 0 for a driver that does
 	// not measure.
@@ -172,6 +176,8 @@ func (s *Station) decode(info *netlink.AttributeDecoder) (counted bool) {
 		case unix.NL80211_STA_INFO_TX_DURATION:
 			airtimeUS := info.Uint64()
 			s.TXAirtimeUS = &airtimeUS
+		case unix.NL80211_STA_INFO_TID_STATS:
+			info.Nested(nested(s.decodeTIDs))
 		case unix.NL80211_STA_INFO_CONNECTED_TIME:
 			s.ConnectedSeconds = info.Uint32()
 		case unix.NL80211_STA_INFO_STA_FLAGS:
@@ -187,6 +193,34 @@ func decodeBytes(info *netlink.AttributeDecoder) uint64 {
 		return info.Uint64()
 	}
 	return uint64(info.Uint32())
+}
+
+// decodeTIDs takes an attribute for each traffic identifier, whose number is one more; that for frames without one is
+// the last.
+func (s *Station) decodeTIDs(list *netlink.AttributeDecoder) {
+	s.RXVideo, s.RXVoice = 0, 0
+	for list.Next() {
+		tid := int(list.Type()) - 1
+		list.Nested(nested(func(counters *netlink.AttributeDecoder) {
+			for counters.Next() {
+				if counters.Type() == unix.NL80211_TID_STATS_RX_MSDU {
+					s.CountsTIDs = true
+					s.addReceived(tid, counters.Uint64())
+				}
+			}
+		}))
+	}
+}
+
+func (s *Station) addReceived(tid int, total uint64) {
+	const firstOfVideo, firstOfVoice, lastOfVoice = 4, 6, 7
+	switch {
+	case tid < firstOfVideo || tid > lastOfVoice:
+	case tid < firstOfVoice:
+		s.RXVideo += total
+	default:
+		s.RXVoice += total
+	}
 }
 
 // decodeFlags takes struct nl80211_sta_flag_update: a mask of the known bits, then the set ones, 32 bits each.

@@ -27,7 +27,7 @@ func TestParseStationOfARealKernel(t *testing.T) {
 			MAC: phone1, Associated: true, Authorized: true, SignalDBM: new(int8(-50)),
 			RXBytes: 8572, TXBytes: 7769, RXPackets: 16, TXPackets: 10,
 			RXBitrate: nl80211.Bitrate{Kbps: 48_000}, TXBitrate: nl80211.Bitrate{Kbps: 12_000},
-			RXAirtimeUS: new(uint64(12_722)), TXAirtimeUS: new(uint64(13_206)), ConnectedSeconds: 3,
+			RXAirtimeUS: new(uint64(12_722)), TXAirtimeUS: new(uint64(13_206)), ConnectedSeconds: 3, CountsTIDs: true,
 		},
 		"station-80211n.bin": {
 			MAC: phone1, Associated: true, Authorized: true, WMM: true, SignalDBM: new(int8(-50)),
@@ -35,12 +35,13 @@ func TestParseStationOfARealKernel(t *testing.T) {
 			RXBitrate:   nl80211.Bitrate{Kbps: 13_000, Format: nl80211.FormatHT},
 			TXBitrate:   nl80211.Bitrate{Kbps: 13_000, Format: nl80211.FormatHT},
 			RXAirtimeUS: new(uint64(17_355)), TXAirtimeUS: new(uint64(17_438)), ConnectedSeconds: 3,
+			CountsTIDs: true, RXVoice: 2, // Messages of the key exchange.
 		},
 		"station-no-airtime.bin": {
 			MAC: phone1, Associated: true, Authorized: true, SignalDBM: new(int8(-30)),
 			RXBytes: 8572, TXBytes: 7769, RXPackets: 16, TXPackets: 10,
 			RXBitrate: nl80211.Bitrate{Kbps: 54_000}, TXBitrate: nl80211.Bitrate{Kbps: 54_000},
-			RXAirtimeUS: new(uint64(0)), TXAirtimeUS: new(uint64(0)), ConnectedSeconds: 3,
+			RXAirtimeUS: new(uint64(0)), TXAirtimeUS: new(uint64(0)), ConnectedSeconds: 3, CountsTIDs: true,
 		},
 	}
 	for name, want := range tests {
@@ -108,6 +109,38 @@ func TestParseStationOfAPoorDriver(t *testing.T) {
 				return nil
 			},
 			nl80211.Station{MAC: phone1, Associated: true, Authorized: true, TXRetries: 5, TXFailed: 6},
+		},
+		"packets of every traffic identifier": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Nested(unix.NL80211_STA_INFO_TID_STATS, func(list *netlink.AttributeEncoder) error {
+					for tid := range 17 {
+						list.Nested(uint16(tid)+1, func(counters *netlink.AttributeEncoder) error {
+							counters.Uint64(unix.NL80211_TID_STATS_RX_MSDU, 1<<tid)
+							counters.Uint64(unix.NL80211_TID_STATS_TX_MSDU, 1<<40)
+							return nil
+						})
+					}
+					return nil
+				})
+				return nil
+			},
+			nl80211.Station{
+				MAC: phone1, Associated: true, Authorized: true, CountsTIDs: true, RXVideo: 1<<4 + 1<<5,
+				RXVoice: 1<<6 + 1<<7,
+			},
+		},
+		"no packets by traffic identifier": {
+			func(info *netlink.AttributeEncoder) error {
+				info.Nested(unix.NL80211_STA_INFO_TID_STATS, func(list *netlink.AttributeEncoder) error {
+					list.Nested(6, func(counters *netlink.AttributeEncoder) error {
+						counters.Uint64(unix.NL80211_TID_STATS_TX_MSDU, 7)
+						return nil
+					})
+					return nil
+				})
+				return nil
+			},
+			nl80211.Station{MAC: phone1, Associated: true, Authorized: true},
 		},
 		"rates of 16 and of 32 bits": {
 			func(info *netlink.AttributeEncoder) error {

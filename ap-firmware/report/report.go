@@ -148,6 +148,7 @@ func station(in *nl80211.Station, air airtime, addresses []netip.Addr) *airbound
 		IpAddresses:   make([][]byte, len(addresses)),
 		VlanInterface: in.VLAN, FourAddress: in.FourAddress,
 		MultiLink: in.MultiLink, Links: linkBits(in.Links),
+		CountsCategories: in.CountsTIDs, RxVideoPackets: in.RXVideo, RxVoicePackets: in.RXVoice,
 	}
 	for i, address := range addresses {
 		out.IpAddresses[i] = address.AsSlice()

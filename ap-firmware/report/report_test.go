@@ -48,7 +48,7 @@ func TestEveryFieldArrives(t *testing.T) {
 				TXPackets: 12, TXRetries: 13, TXFailed: 14, RXBitrate: nl80211.Bitrate{Kbps: 54_000},
 				TXBitrate:   nl80211.Bitrate{Kbps: 433_300, Format: nl80211.FormatVHT},
 				RXAirtimeUS: new(uint64(5_000_000)), TXAirtimeUS: new(uint64(600)), ConnectedSeconds: 90,
-				VLAN: "wlan0.20", FourAddress: true,
+				VLAN: "wlan0.20", FourAddress: true, CountsTIDs: true, RXVideo: 8, RXVoice: 1 << 33,
 			}},
 		},
 		Addresses: neighbours.Table{
@@ -102,6 +102,8 @@ func TestEveryFieldArrives(t *testing.T) {
 				VlanInterface:   "wlan0.20",
 				FourAddress:     true,
 				IpAddresses:     [][]byte{{10, 0, 0, 11}, netip.MustParseAddr("fe80::11").AsSlice()},
+
+				CountsCategories: true, RxVideoPackets: 8, RxVoicePackets: 1 << 33,
 			},
 		},
 		Trigger:              airboundv1.AccessPointReportTrigger_ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED,

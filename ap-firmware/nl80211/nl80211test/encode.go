@@ -131,6 +131,9 @@ func stationInfo(in nl80211.Station) func(*netlink.AttributeEncoder) error {
 		info.Uint32(unix.NL80211_STA_INFO_TX_PACKETS, in.TXPackets)
 		info.Uint32(unix.NL80211_STA_INFO_TX_RETRIES, in.TXRetries)
 		info.Uint32(unix.NL80211_STA_INFO_TX_FAILED, in.TXFailed)
+		if in.CountsTIDs {
+			info.Nested(unix.NL80211_STA_INFO_TID_STATS, tids(in))
+		}
 		if in.RXAirtimeUS != nil {
 			info.Uint64(unix.NL80211_STA_INFO_RX_DURATION, *in.RXAirtimeUS)
 		}
@@ -138,6 +141,23 @@ func stationInfo(in nl80211.Station) func(*netlink.AttributeEncoder) error {
 			info.Uint64(unix.NL80211_STA_INFO_TX_DURATION, *in.TXAirtimeUS)
 		}
 		info.Bytes(unix.NL80211_STA_INFO_STA_FLAGS, stationFlags(in.Associated, in.Authorized, in.WMM))
+		return nil
+	}
+}
+
+// tids are the counters of every traffic identifier and of frames without one. What came as video has the second of its
+// two, and what came as voice the first.
+func tids(in nl80211.Station) func(*netlink.AttributeEncoder) error {
+	const total, video, voice = 17, 5, 6
+	return func(list *netlink.AttributeEncoder) error {
+		for tid := range total {
+			list.Nested(uint16(tid)+1, func(counters *netlink.AttributeEncoder) error {
+				received := map[int]uint64{video: in.RXVideo, voice: in.RXVoice}[tid]
+				counters.Uint64(unix.NL80211_TID_STATS_RX_MSDU, received)
+				counters.Uint64(unix.NL80211_TID_STATS_TX_MSDU, 1)
+				return nil
+			})
+		}
 		return nil
 	}
 }
