@@ -98,6 +98,49 @@ func TestASetMayBeOfTheStationsAlone(t *testing.T) {
 	}
 }
 
+// Video is announced as it is to stations that are admitted, and a set that would change it otherwise is refused.
+func TestVideoIsAnnouncedByAdmission(t *testing.T) {
+	t.Parallel()
+	c := announcingCell(t)
+	if got := c.state(); !got.GetTakesPriorities() {
+		t.Errorf("%v", got)
+	}
+	present := c.settings.Stations.Of([]edca.Category{edca.Video})[0]
+	video := c.settings.Stations.Messages()[edca.Video]
+	video.Admission = true
+	admitted := present
+	admitted.Admission = true
+	c.command(announcing(set(7, 6*time.Second), video))
+	c.announces("set", admitted)
+	if c.record == nil || !slices.Equal(c.record.OwnStations, []edca.Queue{present}) ||
+		!slices.Equal(c.record.Announced, []edca.Queue{admitted}) || !c.guard.running {
+		t.Errorf("%+v", c.record)
+	}
+	if got := c.state(); got.GetStations()[edca.Video].GetAdmission() || got.GetGeneration() != 7 {
+		t.Errorf("%v", got)
+	}
+	c.pass(3 * time.Second)
+	c.command(announcing(set(7, 6*time.Second), video))
+	better := c.settings.Stations.Messages()[edca.Video]
+	c.command(announcing(set(8, 6*time.Second), better))
+	if c.saved.LastRefusal == "" || !strings.Contains(c.saved.LastRefusal, "stations[0]: cw_max 15 of video") {
+		t.Errorf("%q", c.saved.LastRefusal)
+	}
+	c.pass(5 * time.Second)
+	c.announces("renewed", admitted)
+	c.pass(time.Second)
+	c.announces("the lease ended")
+	if c.record != nil || c.guard.running {
+		t.Errorf("%+v", c.record)
+	}
+	// Without WMM there is nothing to announce.
+	settings := hostapd.DefaultSettings(false)
+	c.settings = &settings
+	if got := c.state(); got.GetTakesPriorities() {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestWhyNothingCanBeAnnounced(t *testing.T) {
 	t.Parallel()
 	for want, spoil := range map[string]func(c *cell){

@@ -141,7 +141,7 @@ func (q *queues) execute(nowUS int64, command *airboundv1.AccessPointCommand) er
 			return fmt.Errorf("set_edca: cannot set EDCA parameters: %s", claimedBy(owner))
 		}
 	}
-	outcome, err := q.lease.Set(nowUS, set)
+	outcome, err := q.lease.Set(nowUS, set, q.stationsNow(q.settings()))
 	if err != nil {
 		q.malformed.Add()
 		return err

@@ -87,6 +87,7 @@ func (q *queues) message() *airboundv1.EdcaState {
 		Own: own.Messages(), Stations: settings.Stations.Messages(), Wmm: settings.WMM,
 		RefusedTotal:   q.account.state.Counters.CommandsRefused,
 		CanSetStations: stationsRefusal == "", StationsRefusal: stationsRefusal,
+		TakesPriorities: stationsRefusal == "",
 	}
 }
 

@@ -35,7 +35,7 @@ func (c *commands) window() uint32 { return 1<<(c.number(12)%32) - 1 + c.number(
 func (c *commands) queue() *airboundv1.Edca {
 	return &airboundv1.Edca{
 		Category: airboundv1.AccessCategory(c.number(6)%7) - 1, Aifsn: c.number(9),
-		CwMin: c.window(), CwMax: c.window(), TxopLimit: c.number(100),
+		CwMin: c.window(), CwMax: c.window(), TxopLimit: c.number(100), Admission: c.number(8) > 5,
 	}
 }
 
@@ -60,7 +60,7 @@ func FuzzSet(f *testing.F) {
 			command.Stations = append(command.Stations, c.queue())
 		}
 		var l edca.Lease
-		outcome, err := l.Set(0, command)
+		outcome, err := l.Set(0, command, present)
 		isEmpty := len(command.GetQueues())+len(command.GetStations()) == 0
 		if (err == nil && outcome == lease.Emptied) != isEmpty {
 			t.Fatalf("%v: %v, %v", command, outcome, err)
@@ -69,9 +69,25 @@ func FuzzSet(f *testing.F) {
 			!areWithin(queues, limits{aifsnMax: 7, cwLeast: 1, cwMinMax: 63, cwMaxLeast: 1}) {
 			t.Fatalf("%v of %v", queues, command)
 		}
-		if queues := l.Announced(); err == nil && len(queues) != len(command.GetStations()) ||
-			!areWithin(queues, limits{aifsnMax: 15, cwLeast: 3, cwMinMax: 1023, cwMaxLeast: 63}) {
-			t.Fatalf("%v of %v", queues, command)
+		announced := l.Announced()
+		if err == nil && len(announced) != len(command.GetStations()) {
+			t.Fatalf("%v of %v", announced, command)
+		}
+		bestEffort, ordinary := present.With(announced)[edca.BestEffort], 0
+		for _, queue := range announced {
+			if queue.Category <= edca.BestEffort {
+				ordinary++
+				continue
+			}
+			now := present[queue.Category]
+			now.Admission = true
+			if queue.Parameters != now && (queue.AIFSN < bestEffort.AIFSN || queue.CWMin < bestEffort.CWMin ||
+				queue.CWMax < bestEffort.CWMax || queue.TXOPLimit > bestEffort.TXOPLimit) {
+				t.Fatalf("%v of %v", queue, command)
+			}
+		}
+		if !areWithin(announced[:ordinary], limits{aifsnMax: 15, cwLeast: 3, cwMinMax: 1023, cwMaxLeast: 63}) {
+			t.Fatalf("%v of %v", announced, command)
 		}
 	})
 }
@@ -86,7 +102,7 @@ func areWithin(queues []edca.Queue, within limits) bool {
 	last := edca.Category(-1)
 	for _, queue := range queues {
 		isWindow := edca.IsCW(int(queue.CWMin)) && edca.IsCW(int(queue.CWMax))
-		if queue.Category <= last || queue.Category > edca.BestEffort || !isWindow ||
+		if queue.Admission || queue.Category <= last || queue.Category > edca.BestEffort || !isWindow ||
 			queue.AIFSN < 2 || queue.AIFSN > within.aifsnMax || queue.CWMin < within.cwLeast ||
 			queue.CWMin > within.cwMinMax || queue.CWMax < within.cwMaxLeast || queue.CWMax > 1023 ||
 			queue.CWMin > queue.CWMax || queue.TXOPLimit > 94 {

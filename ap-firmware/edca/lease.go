@@ -19,9 +19,10 @@ type Entry struct {
 // force.
 type Lease struct{ lease.Lease[Entry] }
 
-// Set applies a SetEdca. An error is why the command was refused.
-func (l *Lease) Set(nowUS int64, command *airboundv1.SetEdca) (lease.Outcome, error) {
-	entries, err := entriesOf(command)
+// Set applies a SetEdca; stations is what the access point announces of its own. An error is why the command was
+// refused.
+func (l *Lease) Set(nowUS int64, command *airboundv1.SetEdca, stations Values) (lease.Outcome, error) {
+	entries, err := entriesOf(command, stations)
 	if err != nil {
 		return 0, fmt.Errorf("set_edca: %w", err)
 	}

@@ -17,6 +17,13 @@ const (
 	bk = airboundv1.AccessCategory_ACCESS_CATEGORY_BACKGROUND
 )
 
+// present is what the access point announces of its own: hostapd's defaults.
+var present = edca.Values{
+	edca.Background: {AIFSN: 7, CWMin: 15, CWMax: 1023}, edca.BestEffort: {AIFSN: 3, CWMin: 15, CWMax: 1023},
+	edca.Video: {AIFSN: 2, CWMin: 7, CWMax: 15, TXOPLimit: 94},
+	edca.Voice: {AIFSN: 2, CWMin: 3, CWMax: 7, TXOPLimit: 47},
+}
+
 func queue(category airboundv1.AccessCategory, aifsn uint32) *airboundv1.Edca {
 	return &airboundv1.Edca{Category: category, Aifsn: aifsn, CwMin: 15, CwMax: 1023}
 }
@@ -32,7 +39,7 @@ func parsed(category edca.Category, aifsn uint8) edca.Queue {
 // accept applies a command that must be accepted.
 func accept(t *testing.T, l *edca.Lease, command *airboundv1.SetEdca, want lease.Outcome) {
 	t.Helper()
-	if got, err := l.Set(0, command); err != nil || got != want {
+	if got, err := l.Set(0, command, present); err != nil || got != want {
 		t.Errorf("%v: %v, %v, want %v", command, got, err, want)
 	}
 }
@@ -41,7 +48,7 @@ func accept(t *testing.T, l *edca.Lease, command *airboundv1.SetEdca, want lease
 func refuse(t *testing.T, l *edca.Lease, command *airboundv1.SetEdca, want string) {
 	t.Helper()
 	before := l.InForce()
-	if _, err := l.Set(0, command); err == nil || err.Error() != want {
+	if _, err := l.Set(0, command, present); err == nil || err.Error() != want {
 		t.Errorf("%v: %v, want %s", command, err, want)
 	}
 	if !reflect.DeepEqual(l.InForce(), before) {
@@ -150,11 +157,65 @@ func TestTheLimitsOfWhatIsAnnounced(t *testing.T) {
 		"stations[0]: cw_min 127 of best effort is above cw_max 63":       parameters(3, 127, 63, 0),
 		"stations[0]: txop_limit 95 of best effort is not within 0 to 94": parameters(3, 15, 63, 95),
 		"stations[0]: 9 is no access category":                            stationsSet(1, 6000, queue(9, 5)),
-		"stations[0]: ACCESS_CATEGORY_VOICE cannot be set: only best effort and background can": stationsSet(1, 6000,
-			queue(airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE, 5)),
 	} {
 		refuse(t, new(edca.Lease), command, "set_edca: "+want)
 	}
+}
+
+func admitted(category airboundv1.AccessCategory, aifsn, cwMin, cwMax, txop uint32) *airboundv1.Edca {
+	return &airboundv1.Edca{
+		Category: category, Aifsn: aifsn, CwMin: cwMin, CwMax: cwMax, TxopLimit: txop, Admission: true,
+	}
+}
+
+// Video and voice are announced as they are to stations that are admitted, or without advantage over best effort.
+func TestPriorities(t *testing.T) {
+	t.Parallel()
+	const vi, vo = airboundv1.AccessCategory_ACCESS_CATEGORY_VIDEO, airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE
+	free := func(message *airboundv1.Edca) *airboundv1.Edca {
+		message.Admission = false
+		return message
+	}
+	for _, stations := range [][]*airboundv1.Edca{
+		{admitted(vi, 2, 7, 15, 94)},
+		{admitted(vo, 2, 3, 7, 47), admitted(vi, 2, 7, 15, 94), queue(be, 5)},
+		{free(admitted(vi, 3, 15, 1023, 0))},
+		{admitted(vi, 3, 15, 1023, 0)},
+		{free(admitted(vi, 2, 7, 63, 10)), {Category: be, Aifsn: 2, CwMin: 7, CwMax: 63, TxopLimit: 10}},
+	} {
+		var l edca.Lease
+		accept(t, &l, stationsSet(1, 6000, stations...), lease.Replaced)
+		if got := l.Announced(); len(got) != len(stations) || got[len(got)-1].Category < edca.Video && len(got) == 1 {
+			t.Errorf("%v", got)
+		}
+		for _, queue := range l.Announced() {
+			for _, message := range stations {
+				if message.GetCategory() == vi && queue.Category == edca.Video &&
+					queue.Admission != message.GetAdmission() {
+					t.Errorf("%v of %v", queue, message)
+				}
+			}
+		}
+	}
+	now := admitted(vi, 2, 7, 15, 94)
+	const notPresent = ", best effort's, and these are not the present values " +
+		"(AIFSN 2, CW 7 to 15, TXOP limit 94) with admission"
+	for want, stations := range map[string][]*airboundv1.Edca{
+		"stations[0]: cw_max 15 of video is not within 63 to 1023":            {free(admitted(vi, 2, 7, 15, 94))},
+		"stations[0]: cw_max 31 of video is not within 63 to 1023":            {admitted(vi, 2, 7, 31, 94)},
+		"stations: video: aifsn 2 is below 3" + notPresent:                    {free(admitted(vi, 2, 15, 1023, 0))},
+		"stations: video: cw_min 7 is below 15" + notPresent:                  {admitted(vi, 3, 7, 1023, 0)},
+		"stations: video: cw_max 511 is below 1023" + notPresent:              {free(admitted(vi, 3, 15, 511, 0))},
+		"stations: video: txop_limit 94 is above 0" + notPresent:              {admitted(vi, 3, 15, 1023, 94)},
+		"stations: video: aifsn 4 is below 5" + notPresent:                    {queue(be, 5), queue(vi, 4)},
+		"stations[1]: repeats category video":                                 {now, now},
+		"stations[0]: admission of best effort: only video and voice have it": {admitted(be, 3, 15, 1023, 0)},
+		"stations[0]: aifsn 258 of video is not within 2 to 15":               {admitted(vi, 258, 7, 15, 94)},
+	} {
+		refuse(t, new(edca.Lease), stationsSet(1, 6000, stations...), "set_edca: "+want)
+	}
+	refuse(t, new(edca.Lease), set(1, 6000, admitted(be, 3, 15, 63, 0)),
+		"set_edca: queues[0]: admission of best effort: the access point's own queues have none")
 }
 
 func TestMessages(t *testing.T) {

@@ -18,6 +18,7 @@ func (v Values) Messages() []*airboundv1.Edca {
 		messages[i] = &airboundv1.Edca{
 			Category: messageCategories[i], Aifsn: uint32(parameters.AIFSN), CwMin: uint32(parameters.CWMin),
 			CwMax: uint32(parameters.CWMax), TxopLimit: uint32(parameters.TXOPLimit),
+			Admission: parameters.Admission,
 		}
 	}
 	return messages
@@ -28,5 +29,6 @@ func parametersOf(message *airboundv1.Edca) Parameters {
 	return Parameters{
 		AIFSN: uint8(message.GetAifsn()), CWMin: uint16(message.GetCwMin()), //nolint:gosec // see above
 		CWMax: uint16(message.GetCwMax()), TXOPLimit: uint16(message.GetTxopLimit()), //nolint:gosec // see above
+		Admission: message.GetAdmission(),
 	}
 }

@@ -57,10 +57,33 @@ type Parameters struct {
 	CWMax uint16 `json:"cw_max"`
 	// TXOPLimit is how long one access may last, in units of 32 us; 0 for one frame.
 	TXOPLimit uint16 `json:"txop_limit"`
+	// Admission is whether a station may use the category only once it is admitted (ACM, 9.4.2.28). An access point's
+	// own queues have none.
+	Admission bool `json:"admission,omitempty"`
 }
 
 func (p Parameters) String() string {
-	return fmt.Sprintf("AIFSN %d, CW %d to %d, TXOP limit %d", p.AIFSN, p.CWMin, p.CWMax, p.TXOPLimit)
+	text := fmt.Sprintf("AIFSN %d, CW %d to %d, TXOP limit %d", p.AIFSN, p.CWMin, p.CWMax, p.TXOPLimit)
+	if p.Admission {
+		text += ", by admission"
+	}
+	return text
+}
+
+// advantageOver returns which of the parameters gives the air more often, or for longer, than those of another queue;
+// empty if none does.
+func (p Parameters) advantageOver(other Parameters) string {
+	switch {
+	case p.AIFSN < other.AIFSN:
+		return fmt.Sprintf("aifsn %d is below %d", p.AIFSN, other.AIFSN)
+	case p.CWMin < other.CWMin:
+		return fmt.Sprintf("cw_min %d is below %d", p.CWMin, other.CWMin)
+	case p.CWMax < other.CWMax:
+		return fmt.Sprintf("cw_max %d is below %d", p.CWMax, other.CWMax)
+	case p.TXOPLimit > other.TXOPLimit:
+		return fmt.Sprintf("txop_limit %d is above %d", p.TXOPLimit, other.TXOPLimit)
+	}
+	return ""
 }
 
 // Queue is an access category and the parameters of its queue.

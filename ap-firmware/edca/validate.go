@@ -43,13 +43,18 @@ var (
 )
 
 // entriesOf checks every queue of a set, and returns the access point's own before those that are announced.
-func entriesOf(command *airboundv1.SetEdca) ([]Entry, error) {
-	queues, err := queuesOf("queues", command.GetQueues(), ownLimits)
+func entriesOf(command *airboundv1.SetEdca, stations Values) ([]Entry, error) {
+	queues, err := queuesOf("queues", command.GetQueues(), ownQueueOf)
 	if err != nil {
 		return nil, err
 	}
-	announced, err := queuesOf("stations", command.GetStations(), stationsLimits)
+	announced, err := queuesOf("stations", command.GetStations(), func(message *airboundv1.Edca) (Queue, error) {
+		return stationsQueueOf(message, stations)
+	})
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPriorities(announced, stations); err != nil {
 		return nil, err
 	}
 	entries := make([]Entry, 0, len(queues)+len(announced))
@@ -64,10 +69,12 @@ func entriesOf(command *airboundv1.SetEdca) ([]Entry, error) {
 
 // queuesOf checks every queue of the field that has this name, and returns them in the order of the categories, or the
 // error of the first that is wrong.
-func queuesOf(name string, messages []*airboundv1.Edca, within limits) ([]Queue, error) {
+func queuesOf(
+	name string, messages []*airboundv1.Edca, queueOf func(*airboundv1.Edca) (Queue, error),
+) ([]Queue, error) {
 	queues := make([]Queue, 0, min(len(messages), categoriesTotal))
 	for i, message := range messages {
-		queue, err := queueOf(message, within)
+		queue, err := queueOf(message)
 		if err != nil {
 			return nil, fmt.Errorf("%s[%d]: %w", name, i, err)
 		}
@@ -80,11 +87,64 @@ func queuesOf(name string, messages []*airboundv1.Edca, within limits) ([]Queue,
 	return queues, nil
 }
 
-func queueOf(message *airboundv1.Edca, within limits) (Queue, error) {
-	category, err := settable(message.GetCategory())
+// ownQueueOf refuses the queues of voice, which carries management frames as well, and of video.
+func ownQueueOf(message *airboundv1.Edca) (Queue, error) {
+	category, err := categoryOf(message.GetCategory())
+	switch {
+	case err != nil:
+		return Queue{}, err
+	case isPriority(category):
+		return Queue{}, fmt.Errorf("%s cannot be set: only best effort and background can", message.GetCategory())
+	case message.GetAdmission():
+		return Queue{}, fmt.Errorf("admission of %s: the access point's own queues have none", category)
+	}
+	return queueWithin(message, category, ownLimits)
+}
+
+// stationsQueueOf takes the stations' present values of video and voice as they are, if they are for those that are
+// admitted.
+func stationsQueueOf(message *airboundv1.Edca, stations Values) (Queue, error) {
+	category, err := categoryOf(message.GetCategory())
 	if err != nil {
 		return Queue{}, err
 	}
+	if message.GetAdmission() {
+		if !isPriority(category) {
+			return Queue{}, fmt.Errorf("admission of %s: only video and voice have it", category)
+		}
+		if isPresent(message, stations[category]) {
+			return Queue{Category: category, Parameters: parametersOf(message)}, nil
+		}
+	}
+	return queueWithin(message, category, stationsLimits)
+}
+
+func isPresent(message *airboundv1.Edca, present Parameters) bool {
+	return message.GetAifsn() == uint32(present.AIFSN) && message.GetCwMin() == uint32(present.CWMin) &&
+		message.GetCwMax() == uint32(present.CWMax) && message.GetTxopLimit() == uint32(present.TXOPLimit)
+}
+
+// checkPriorities refuses values of video and voice that give them an advantage over best effort, unless they are the
+// present ones, of stations that are admitted: no set makes these categories take more of the air than they do now.
+func checkPriorities(announced []Queue, stations Values) error {
+	bestEffort := stations.With(announced)[BestEffort]
+	for _, queue := range announced {
+		present := stations[queue.Category]
+		present.Admission = true
+		if !isPriority(queue.Category) || queue.Parameters == present {
+			continue
+		}
+		if advantage := queue.advantageOver(bestEffort); advantage != "" {
+			return fmt.Errorf("stations: %s: %s, best effort's, and these are not the present values (%s) with "+
+				"admission", queue.Category, advantage, stations[queue.Category])
+		}
+	}
+	return nil
+}
+
+func isPriority(category Category) bool { return category == Video || category == Voice }
+
+func queueWithin(message *airboundv1.Edca, category Category, within limits) (Queue, error) {
 	cwMin, cwMax := message.GetCwMin(), message.GetCwMax()
 	for _, field := range []struct {
 		name                   string
@@ -110,16 +170,11 @@ func queueOf(message *airboundv1.Edca, within limits) (Queue, error) {
 	return Queue{Category: category, Parameters: parametersOf(message)}, nil
 }
 
-// settable refuses the queues of voice, which carries management frames as well, and of video.
-func settable(category airboundv1.AccessCategory) (Category, error) {
-	switch category {
-	case airboundv1.AccessCategory_ACCESS_CATEGORY_BACKGROUND:
-		return Background, nil
-	case airboundv1.AccessCategory_ACCESS_CATEGORY_BEST_EFFORT:
-		return BestEffort, nil
-	case airboundv1.AccessCategory_ACCESS_CATEGORY_VIDEO, airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE:
-		return 0, fmt.Errorf("%s cannot be set: only best effort and background can", category)
-	default:
-		return 0, fmt.Errorf("%s is no access category", category)
+func categoryOf(category airboundv1.AccessCategory) (Category, error) {
+	for known, message := range messageCategories {
+		if message == category {
+			return Category(known), nil
+		}
 	}
+	return 0, fmt.Errorf("%s is no access category", category)
 }

@@ -26,19 +26,25 @@ import (
 //   - Each SET raises the count of its own BSS by one. If the values have changed by it, making the beacons raises that
 //     of the radio's first BSS by another one (wmm_calc_regulatory_limit of src/ap/wmm.c).
 //   - So that several announcements between two beacons do not raise it by 16 either, each raises it by the same odd
-//     number: it is padded with repetitions of its last SET. Regulatory limits, or a hostapd that had other values than
-//     expected, make that a few more or less, which is never 16 of one announcement.
+//     number, but for multiples of 16: it is padded with repetitions of its last SET. Regulatory limits, or a hostapd
+//     that had other values than expected, make that a few more or less, which is never 16 of an announcement of best
+//     effort alone; of more queues, the next repetition heals it.
 //   - The other BSSs of the radio are sent as many SETs that change nothing.
 //
-// hostapd refuses a value out of its range, and does not check that CWmin is at most CWmax; stations do, and ignore
-// such an announcement. Which of the two is set first depends on what is announced before.
+// hostapd refuses a value out of its range, and everything while a CWmin is above its CWmax; stations ignore such an
+// announcement. Which of the two is set first depends on what is announced before.
+//
+// Of video and voice it is also announced whether a station must be admitted (wmm_ac_vi_acm): before all else if it
+// must, and after all else if not, so that no beacon has more for stations that are not admitted than those before and
+// after it. hostapd does not use it for what it sends itself, nor does mac80211 at an access point.
 
 const (
 	// announceTimeout is for all of an announcement: milliseconds, of a hostapd that does not hang.
 	announceTimeout = time.Second
-	// raisedByOne and raisedByMore are how much an announcement of one queue, or of several, raises the count: more
-	// than their SETs and the changes by them, and as far from 0, 16 and 32 as can be.
-	raisedByOne, raisedByMore = 9, 25
+	// raisedBy is how much an announcement raises the count, or a multiple of 16 more, so that it is more than its SETs
+	// and the changes by them; it is as far from 0 and 16 as can be.
+	raisedBy  = 9
+	countSize = 16
 )
 
 // ErrRefused means that hostapd does not take a value, or knows no SET.
@@ -92,9 +98,9 @@ func Announce(
 	}
 	sets, changes := announcement(before, queues)
 	send := func(name string, commands []string) error {
-		raise := raisedByOne
-		if len(queues) > 1 {
-			raise = raisedByMore
+		raise := raisedBy
+		for raise < 2*len(sets) {
+			raise += countSize
 		}
 		if name == status.Interfaces[0] {
 			raise -= changes
@@ -140,6 +146,11 @@ func announcement(before edca.Values, queues []edca.Queue) (commands []string, c
 		// A window's exponent: 15 slots are 4.
 		setCWMin := func() { set("cwmin", bits.Len16(queue.CWMin), bits.Len16(was.CWMin)) }
 		setCWMax := func() { set("cwmax", bits.Len16(queue.CWMax), bits.Len16(was.CWMax)) }
+		setAdmission := func() { set("acm", numberOf(queue.Admission), numberOf(was.Admission)) }
+		hasAdmission := queue.Category == edca.Video || queue.Category == edca.Voice
+		if hasAdmission && queue.Admission {
+			setAdmission()
+		}
 		set("aifs", int(queue.AIFSN), int(was.AIFSN))
 		set("txop_limit", int(queue.TXOPLimit), int(was.TXOPLimit))
 		if queue.CWMax >= was.CWMin {
@@ -149,8 +160,18 @@ func announcement(before edca.Values, queues []edca.Queue) (commands []string, c
 			setCWMin()
 			setCWMax()
 		}
+		if hasAdmission && !queue.Admission {
+			setAdmission()
+		}
 	}
 	return commands, changes
+}
+
+func numberOf(flag bool) int {
+	if flag {
+		return 1
+	}
+	return 0
 }
 
 func (c *Client) set(ctx context.Context, command string) error {

@@ -18,7 +18,14 @@ import (
 var (
 	wide   = edca.Queue{Category: edca.BestEffort, Parameters: edca.Parameters{AIFSN: 5, CWMin: 63, CWMax: 1023}}
 	narrow = edca.Queue{Category: edca.BestEffort, Parameters: edca.Parameters{AIFSN: 2, CWMin: 7, CWMax: 63}}
-	slow   = edca.Queue{Category: edca.Background, Parameters: edca.Parameters{AIFSN: 9, CWMin: 31, CWMax: 511}}
+	asked  = edca.Queue{Category: edca.Video, Parameters: edca.Parameters{
+		AIFSN: 2, CWMin: 7, CWMax: 15, TXOPLimit: 94, Admission: true,
+	}}
+	video = edca.Queue{Category: edca.Video, Parameters: edca.Parameters{AIFSN: 5, CWMin: 63, CWMax: 1023}}
+	voice = edca.Queue{Category: edca.Voice, Parameters: edca.Parameters{
+		AIFSN: 2, CWMin: 3, CWMax: 7, TXOPLimit: 47, Admission: true,
+	}}
+	slow = edca.Queue{Category: edca.Background, Parameters: edca.Parameters{AIFSN: 9, CWMin: 31, CWMax: 511}}
 )
 
 // radio starts fake hostapds of one radio and returns the directory of their sockets.
@@ -95,6 +102,14 @@ func TestAnAnnouncementReachesTheStations(t *testing.T) {
 		{wide},
 		own.Of([]edca.Category{edca.Background, edca.BestEffort}),
 		{narrow},
+		{asked},
+		{video},
+		{asked, voice},
+		{wide, asked, voice},
+		{slow, wide, video, voice},
+		own.Queues(),
+		{slow, narrow, asked, voice},
+		own.Queues(),
 	}
 	for _, isKnown := range []bool{true, false} {
 		for _, queues := range states {
@@ -112,6 +127,27 @@ func TestAnAnnouncementReachesTheStations(t *testing.T) {
 	}
 }
 
+// Whether a station must be admitted is announced before values that are better than before, and taken back after those
+// that are worse: no beacon has both the better values and no admission.
+func TestAdmissionIsAnnouncedFirstAndEndsLast(t *testing.T) {
+	t.Parallel()
+	directory, servers := radio(t, "wlan0")
+	server, path := servers[0], filepath.Join(directory, "wlan0")
+	for i, queue := range []edca.Queue{video, asked, video} {
+		from := len(server.Beacons())
+		if err := announceTo(t, path, server.Announced(), queue); err != nil {
+			t.Fatal(err)
+		}
+		for _, beacon := range server.Beacons()[from:] {
+			now := beacon.Values[edca.Video]
+			isBetter := now.AIFSN < video.AIFSN || now.CWMin < video.CWMin || now.TXOPLimit > video.TXOPLimit
+			if i > 0 && isBetter && !now.Admission {
+				t.Errorf("%v: a beacon has %v", queue, now)
+			}
+		}
+	}
+}
+
 // Stations may have slept, or the announcements follow each other within a beacon interval: the count is another one
 // after any number of them below 16.
 func TestNoSequenceOfAnnouncementsIsMissed(t *testing.T) {
@@ -119,9 +155,11 @@ func TestNoSequenceOfAnnouncementsIsMissed(t *testing.T) {
 	directory, servers := radio(t, "wlan0", "wlan0-1")
 	path := filepath.Join(directory, "wlan0-1")
 	random := rand.New(rand.NewPCG(7, 11))
-	states := [][]edca.Queue{{wide}, {narrow}, {unknown.Queues()[edca.BestEffort]}}
+	states := [][]edca.Queue{
+		{wide}, {narrow}, {unknown.Queues()[edca.BestEffort]}, {asked}, {wide, asked, voice}, unknown.Queues(), {video},
+	}
 	counts := [][]int{{0}, {0}}
-	for range 40 {
+	for range 100 {
 		if err := announceTo(t, path, servers[0].Announced(), states[random.IntN(len(states))]...); err != nil {
 			t.Fatal(err)
 		}
@@ -216,18 +254,23 @@ func TestAnAnnouncementThatFails(t *testing.T) {
 // Real hostapd of OpenWrt's user takes every value that can be announced, and refuses an AIFSN of 0.
 func TestARealHostapdTakesAnnouncements(t *testing.T) {
 	path, _ := jailed(t, true)
+	now := unknown
 	for _, queues := range [][]edca.Queue{
 		{wide},
 		{slow, narrow},
+		{asked},
+		{narrow, asked, voice},
+		{slow, wide, video, voice},
 		hostapd.DefaultSettings(true).Stations.Queues(),
 		{{Category: edca.BestEffort, Parameters: edca.Parameters{AIFSN: 15, CWMin: 1023, CWMax: 1023, TXOPLimit: 94}}},
 	} {
-		if err := announceTo(t, path, unknown, queues...); err != nil {
+		if err := announceTo(t, path, now, queues...); err != nil {
 			t.Errorf("%v: %v", queues, err)
 		}
+		now = now.With(queues)
 	}
 	none := edca.Queue{Category: edca.BestEffort, Parameters: edca.Parameters{AIFSN: 0, CWMin: 15, CWMax: 1023}}
-	if err := announceTo(t, path, unknown, none); !errors.Is(err, hostapd.ErrRefused) ||
+	if err := announceTo(t, path, now, none); !errors.Is(err, hostapd.ErrRefused) ||
 		!strings.Contains(err.Error(), "SET wmm_ac_be_aifs 0") {
 		t.Error(err)
 	}

@@ -240,8 +240,12 @@ func parseAnnounced(into *edca.Parameters, key, field, value string) error {
 			into.TXOPLimit = uint16(n) //nolint:gosec // within its limits
 		}
 		return err
-	case "acm": // Admission control concerns neither backoff nor the length of an access.
-		return nil
+	case "acm":
+		n, err := parseNumber(key, value, 0, 1)
+		if err == nil {
+			into.Admission = n == 1
+		}
+		return err
 	default:
 		return fmt.Errorf("%s is no parameter of a queue", excerpt(key))
 	}

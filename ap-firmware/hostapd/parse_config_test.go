@@ -19,6 +19,12 @@ func with(values edca.Values, category edca.Category, parameters edca.Parameters
 	return values.With([]edca.Queue{{Category: category, Parameters: parameters}})
 }
 
+// admitted are values with admission of video.
+func admitted(values edca.Values) edca.Values {
+	values[edca.Video].Admission = true
+	return values
+}
+
 func TestParseConfig(t *testing.T) {
 	defaults := hostapd.DefaultSettings(true)
 	own, announced := defaults.Own, defaults.Stations
@@ -32,6 +38,10 @@ func TestParseConfig(t *testing.T) {
 			"interface=wlan0\n# wme\nwmm_enabled=1\nwmm_ac_be_aifs=3\nwmm_ac_be_cwmin=4\nwmm_ac_be_cwmax=10\n" +
 				"wmm_ac_be_txop_limit=0\nwmm_ac_be_acm=0\nwmm_ac_vi_txop_limit=94\n",
 			hostapd.Settings{Own: own, Stations: announced, WMM: true},
+		},
+		"admission": {
+			"interface=wlan0\nwmm_enabled=1\nwmm_ac_vi_acm=1\nwmm_ac_vo_acm=0\n",
+			hostapd.Settings{Own: own, Stations: admitted(announced), WMM: true},
 		},
 		"its own queues": {
 			"interface=wlan0\ntx_queue_data2_aifs=5\ntx_queue_data2_cwmin=31\ntx_queue_data2_cwmax=511\n" +

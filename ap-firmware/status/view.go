@@ -108,7 +108,7 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 	if s.StationsRefusal != "" {
 		line("can announce", "no: %s", s.StationsRefusal)
 	} else {
-		line("can announce", "yes: best effort and background")
+		line("can announce", "yes: best effort, background; video and voice by admission, or without advantage")
 	}
 	if s.Generation == 0 {
 		line("EDCA", "the access point's own values are in force")

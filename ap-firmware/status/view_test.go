@@ -50,7 +50,7 @@ interface    wlan0
 BSS          02:00:00:00:00:00 "cell", 5955 MHz (6 GHz), 1 station
 error        controller: the controller closed the stream
 can set      yes: best effort and background
-can announce yes: best effort and background
+can announce yes: best effort, background; video and voice by admission, or without advantage
 EDCA         generation 7
 because      uploads are 95.3 % of the payload (first needed: 60.0 %)
 lease        at least 5.5 s left

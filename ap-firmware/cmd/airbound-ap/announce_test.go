@@ -35,11 +35,26 @@ func announcingCell(t *testing.T) (*cell, edca.Values) {
 	return c, settings.Stations
 }
 
+// announcing is a set that also has video by admission, and voice without advantage.
 func announcing(set *airboundv1.SetEdca, aifsn uint32) *airboundv1.SetEdca {
-	set.Stations = []*airboundv1.Edca{{
-		Category: airboundv1.AccessCategory_ACCESS_CATEGORY_BEST_EFFORT, Aifsn: aifsn, CwMin: 15, CwMax: 1023,
-	}}
+	set.Stations = []*airboundv1.Edca{
+		{Category: airboundv1.AccessCategory_ACCESS_CATEGORY_BEST_EFFORT, Aifsn: aifsn, CwMin: 15, CwMax: 1023},
+		{
+			Category: airboundv1.AccessCategory_ACCESS_CATEGORY_VIDEO, Aifsn: 2, CwMin: 7, CwMax: 15, TxopLimit: 94,
+			Admission: true,
+		},
+		{Category: airboundv1.AccessCategory_ACCESS_CATEGORY_VOICE, Aifsn: aifsn, CwMin: 15, CwMax: 1023},
+	}
 	return set
+}
+
+// announced is what hostapd announces of such a set.
+func announced(aifsn uint8) []edca.Queue {
+	voice := bestEffort(aifsn)
+	voice.Category = edca.Voice
+	return []edca.Queue{bestEffort(aifsn), {Category: edca.Video, Parameters: edca.Parameters{
+		AIFSN: 2, CWMin: 7, CWMax: 15, TXOPLimit: 94, Admission: true,
+	}}, voice}
 }
 
 // awaitAnnounced waits until hostapd announces the own values, but for some queues.
@@ -56,18 +71,20 @@ func TestAnAnnouncementReachesHostapdAndReturns(t *testing.T) {
 	stream := c.stream()
 	awaitListed(t, c.hostapd)
 	state := c.awaitReport("can", (*airboundv1.EdcaState).GetCanSetStations)
-	if got := state.GetStations()[1].GetAifsn(); got != 4 {
+	if got := state.GetStations()[1].GetAifsn(); got != 4 || !state.GetTakesPriorities() {
 		t.Errorf("it announces AIFSN %d of its own", got)
 	}
 	sendSet(t, stream, announcing(setOf(7, time.Minute, 5), 6))
-	c.awaitAnnounced("set", own, bestEffort(6))
+	c.awaitAnnounced("set", own, announced(6)...)
 	c.awaitGeneration(7)
-	if record := c.record(); record == nil || len(record.OwnStations) != 1 || record.OwnStations[0].AIFSN != 4 {
+	if record := c.record(); record == nil || len(record.OwnStations) != 3 || record.OwnStations[0].AIFSN != 4 ||
+		record.OwnStations[1].Admission {
 		t.Errorf("%+v", record)
 	}
 	text, code := c.status()
 	for _, want := range []string{
-		"can announce yes", "announced    best effort: AIFSN 6, CW 15 to 1023", "EDCA         generation 7\n",
+		"can announce yes", "announced    best effort: AIFSN 6, CW 15 to 1023",
+		"             video: AIFSN 2, CW 7 to 15, TXOP limit 94, by admission\n", "EDCA         generation 7\n",
 	} {
 		if code != 0 || !strings.Contains(text, want) {
 			t.Errorf("status %d, no %q in\n%s", code, want, text)
@@ -85,7 +102,7 @@ func TestTheGuardAnnouncesTheOwnValuesAfterAKill(t *testing.T) {
 	stream := c.stream()
 	c.awaitReport("can", (*airboundv1.EdcaState).GetCanSetStations)
 	sendSet(t, stream, announcing(setOf(7, time.Minute, 5), 6))
-	c.awaitAnnounced("set", own, bestEffort(6))
+	c.awaitAnnounced("set", own, announced(6)...)
 	if err := agent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +120,14 @@ func TestTheNextStartAnnouncesTheOwnValuesAfterAKillOfAll(t *testing.T) {
 	set := announcing(setOf(7, time.Minute, 5), 6)
 	set.Queues = nil // The stations alone.
 	sendSet(t, stream, set)
-	c.awaitAnnounced("set", own, bestEffort(6))
+	c.awaitAnnounced("set", own, announced(6)...)
 	eventually(t, "a guard", func() bool { return len(c.guards()) == 1 })
 	guards := c.guards()
 	if err := errorsOf(syscall.Kill(guards[0], syscall.SIGKILL), agent.Process.Kill()); err != nil {
 		t.Fatal(err)
 	}
 	_ = agent.Wait()
-	c.awaitAnnounced("still set", own, bestEffort(6))
+	c.awaitAnnounced("still set", own, announced(6)...)
 	if text, code := c.status(); code != exitNotRunning || !strings.Contains(text, "values were not written back") ||
 		!strings.Contains(text, "stations     best effort: AIFSN 4, CW 15 to 1023") {
 		t.Errorf("status %d:\n%s", code, text)

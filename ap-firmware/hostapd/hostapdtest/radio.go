@@ -121,6 +121,8 @@ func (r *radio) store(into *edca.Parameters, field string, value int) bool {
 		into.CWMax = 1<<value - 1
 	case field == "txop_limit" && within(0, 1<<16-1):
 		into.TXOPLimit = uint16(value) //nolint:gosec // checked
+	case field == "acm" && within(0, 1):
+		into.Admission = value == 1
 	default:
 		return false
 	}
