@@ -8,7 +8,7 @@
 
 #include "traffic.h"
 
-#define RULES_BYTES (16 * 1024)
+#define RULES_BYTES (24 * 1024)
 
 struct watch {
 	struct timer timer;

@@ -63,14 +63,14 @@ test_apply() {
 	stand_in "$patched"
 	apply_all "$patched"
 	before=$(sums "$tree")
-	expect 0 "$branch, Linux $line." "the series applies: 11 patches" "in the functions that they are meant for" -- \
+	expect 0 "$branch, Linux $line." "the series applies: 12 patches" "in the functions that they are meant for" -- \
 		"$android/apply.sh" --check "$tree"
 	expect 0 "not in the tree" -- "$android/apply.sh" --reverse "$tree"
 	"$android/apply.sh" --list-changes "$tree" 2>/dev/null | cmp - "$android/expected/$line.txt" ||
 		fail "expected/$line.txt is not that of the series: see --list-changes"
 	[ "$(sums "$tree")" = "$before" ] || fail "a check changed the tree"
 	ln "$tree/net/ipv4/tcp_input.c" "$scratch/link"
-	expect 0 "was applied: 11 patches" -- "$android/apply.sh" "$tree"
+	expect 0 "was applied: 12 patches" -- "$android/apply.sh" "$tree"
 	[ "$(sums "$tree")" = "$(sums "$patched")" ] || fail "the tree is not as by patch(1)"
 	cmp -s "$scratch/link" "$patched/net/ipv4/tcp_input.c" && fail "wrote through a hard link"
 	expect 0 "in the tree already" -- "$android/apply.sh" "$tree"

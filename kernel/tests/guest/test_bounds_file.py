@@ -13,6 +13,9 @@ import unittest
 from support import BOUNDS, MONITOR, RETRANSMIT, STATISTICS, namespace, read_bounds, refusal, sh, write_bounds
 
 FULL_TABLE = "".join(f"dst 2001:db8:1234:5678:9abc:def0:1234:{i:x}/128 65535 65535\n" for i in range(1, 257))
+LONGEST_TABLE = "".join(
+    f"uid 4294967294 dst 2001:db08:1234:5678:200:5efe:111.222.211.{i}/128 65535 65535\n" for i in range(256)
+)
 
 
 class Grammar(unittest.TestCase):
@@ -26,6 +29,8 @@ class Grammar(unittest.TestCase):
             "dst 10.0.9.1/32 10 20\n",
             "dst 2001:db8::/32 10 20\n",
             "uid 10073 10 20\n",
+            "uid 10073 dst 10.0.9.1/32 10 20\n",
+            "uid 10073 dst 2001:db8::/32 10 20\n",
             "all 10 20\ndst 0.0.0.0/0 5 6\ndst ::/0 7 8\ndst 10.1.0.0/16 3 4\n",
         ):
             with self.subTest(text):
@@ -36,6 +41,13 @@ class Grammar(unittest.TestCase):
         write_bounds("all 1 2\ndst 10.0.0.0/8 3 4\n")
         write_bounds("all 5 6\n")
         self.assertEqual(read_bounds(), "all 5 6\ndst 10.0.0.0/8 3 4\n")
+
+    def test_an_owner_and_a_destination_are_a_selector_of_their_own(self) -> None:
+        rules = "uid 7 1 2\ndst 10.0.0.0/8 3 4\nuid 7 dst 10.0.0.0/8 5 6\nuid 7 dst 10.0.0.0/16 7 8\n"
+        write_bounds(rules)
+        self.assertEqual(read_bounds(), rules)
+        write_bounds("uid 7 dst 10.0.0.0/8 9 10\n")
+        self.assertEqual(read_bounds(), rules.replace("5 6", "9 10"))
 
     def test_refuses_with_the_documented_error_and_changes_nothing(self) -> None:
         write_bounds("all 7 8\n")
@@ -60,6 +72,13 @@ class Grammar(unittest.TestCase):
                 "uid 1 2\n",
                 "uid root 1 2\n",
                 "uid 4294967295 1 2\n",
+                "uid 7 dst 1 2\n",
+                "uid 7 dst 10.0.0.1/24 1 2\n",
+                "uid 7 dst 10.0.0.1/32\n",
+                "uid 7  dst 10.0.0.1/32 1 2\n",
+                "uid dst 10.0.0.1/32 1 2\n",
+                "uid 4294967295 dst 10.0.0.1/32 1 2\n",
+                "dst 10.0.0.1/32 uid 7 1 2\n",
                 "dst 1 2\n",
                 "dst 10.0.0.1 1 2\n",
                 "dst 10.0.0.1/33 1 2\n",
@@ -82,9 +101,10 @@ class Grammar(unittest.TestCase):
                 "all 2 1\n",
                 "all 1 99999999999999999999\n",
                 "dst 10.0.0.1/32 20 10\n",
+                "uid 7 dst 10.0.0.1/32 20 10\n",
             ],
             "ENOSPC": [FULL_TABLE, "flush\n" + FULL_TABLE + "all 1 2\n"],
-            "EFBIG": ["all 1 2\n" * 2048 + "x", b"\0" * (1 << 20)],
+            "EFBIG": ["all 1 2\n" * 3072 + "x", b"\0" * (1 << 20)],
         }
         for error, texts in refused.items():
             for text in texts:
@@ -100,11 +120,16 @@ class Grammar(unittest.TestCase):
                 self.assertEqual(read_bounds(), "all 7 8\n")
 
     def test_a_full_table_fits_in_one_transaction(self) -> None:
-        write_bounds("flush\n" + FULL_TABLE)
-        self.assertEqual(read_bounds(), FULL_TABLE)
-        self.assertEqual(refusal("all 1 2\n"), "ENOSPC")
-        write_bounds(FULL_TABLE)
-        write_bounds("flush\nall 1 2\n")
+        for table in (FULL_TABLE, LONGEST_TABLE):
+            write_bounds("flush\n" + table)
+            self.assertEqual(read_bounds(), table)
+            self.assertEqual(refusal("all 1 2\n"), "ENOSPC")
+            write_bounds(table)
+            write_bounds("flush\nall 1 2\n")
+            self.assertEqual(read_bounds(), "all 1 2\n")
+
+    def test_the_largest_transaction(self) -> None:
+        write_bounds("all 1 2\n" * 3072)
         self.assertEqual(read_bounds(), "all 1 2\n")
 
     def test_reads_in_small_pieces_give_the_same_text(self) -> None:
@@ -149,6 +174,7 @@ class Grammar(unittest.TestCase):
     def test_random_bytes_are_refused_or_read_back_as_a_transaction(self) -> None:
         rng = random.Random(20130103)
         starts = ["all", "all 1", "dst 10.0.0.0/8", "dst ::/0 1", "dst 2001:db8::/32 1 2", "flush", "x"]
+        starts += ["uid 7", "uid 7 dst 10.0.0.0/8", "uid 7 dst"]
         words = ["1", "2", "0", "65535", "65536", "10.0.0.0/8", "all"]
         accepted = 0
         for _ in range(1500):

@@ -58,7 +58,15 @@ class File(unittest.TestCase):
         self.addCleanup(sh, "test ! -e /run/netns/empty || ip netns del empty")
 
     def test_accepts_the_selectors_of_the_bounds(self) -> None:
-        for text in ("all\n", "dst 10.0.9.1/32 1\n", "dst 2001:db8::/32\n", "uid 10073 3600000\n", "all\n" * 256):
+        for text in (
+            "all\n",
+            "dst 10.0.9.1/32 1\n",
+            "dst 2001:db8::/32\n",
+            "uid 10073 3600000\n",
+            "uid 10073 dst 10.0.9.1/32\n",
+            "uid 10073 dst 2001:db8::/32 7\n",
+            "all\n" * 256,
+        ):
             with self.subTest(text[:60]):
                 retransmit(text)
                 time.sleep(0.1)
@@ -75,12 +83,15 @@ class File(unittest.TestCase):
                 "flush\n",
                 "dst 10.0.0.1/24\n",
                 "uid root\n",
+                "uid 7 dst\n",
+                "uid 7 dst 10.0.0.1/24\n",
+                "dst 10.0.0.1/32 uid 7\n",
                 "all\n\nall\n",
                 b"all\0\n",
             ],
             "ERANGE": ["all 0\n", "all 3600001\n"],
             "ENOSPC": ["all\n" * 257],
-            "EFBIG": ["all\n" * 4096 + "x", b"\0" * (1 << 20)],
+            "EFBIG": ["all\n" * 6144 + "x", b"\0" * (1 << 20)],
         }
         for error, texts in refused.items():
             for text in texts:
@@ -202,7 +213,9 @@ class Retransmission(Outage):
         retransmit("all\n", at="server")  # another namespace
         retransmit("all\n")
         self.assert_silent(near, before[near])
-        retransmit("uid 10073\n", at="phone")
+        retransmit(f"uid 10073 dst {SERVER4_OTHER}/32\nuid 10074 dst {SERVER4}/32\n", at="phone")
+        self.assert_silent(owned, before[owned])
+        retransmit(f"uid 10073 dst {SERVER4}/32\n", at="phone")
         self.assert_answered(owned, before[owned])
         self.assertEqual([acked_bytes(sock) for sock in (near, far)], [before[near], before[far]])
         retransmit(f"dst {SERVER4_OTHER}/32\n", at="phone")

@@ -118,7 +118,7 @@ class NoLeaks(unittest.TestCase):
             self.assertLess(after - before, REMAINING_KB_MAX)
 
     def test_tables(self) -> None:
-        """Full tables of 6 kB each, each replaced by the next one."""
+        """Full tables of 7 kB each, each replaced by the next one."""
 
         def turn(number: int) -> None:
             generator = Generator(SEED + number)

@@ -11,7 +11,7 @@ import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 RULES_MAX = 256
-TRANSACTION_BYTES_MAX = 16384
+TRANSACTION_BYTES_MAX = 24576
 SEGS_MAX = 65535
 UID_MAX = 4294967294
 
@@ -60,6 +60,10 @@ def _rule(line: str) -> tuple[str, int, int]:
             if _number(uid) > UID_MAX:
                 raise RefusedError("EINVAL")
             selector = f"uid {_number(uid)}"
+        case ["uid", uid, "dst", prefix, least, most]:
+            if _number(uid) > UID_MAX:
+                raise RefusedError("EINVAL")
+            selector = f"uid {_number(uid)} dst {_prefix(prefix)}"
         case _:
             raise RefusedError("EINVAL")
     low, high = _number(least), _number(most)
@@ -146,20 +150,30 @@ class Generator:
         kind = r.random()
         if kind < 0.1:
             selector = "all"
-        elif kind < 0.4:
-            selector = f"uid {r.choice([0, 1, 10073, UID_MAX, r.randint(0, UID_MAX)])}"
+        elif kind < 0.3:
+            selector = self._owner()
         elif kind < 0.7:
-            length = r.choice([0, 1, 8, 24, 31, 32])
-            value = r.getrandbits(32) >> (32 - length) << (32 - length) if length else 0
-            selector = f"dst {IPv4Address(value)}/{length}"
+            selector = self._destination()
         else:
-            length = r.choice([0, 1, 32, 64, 80, 127, 128])
-            value = r.getrandbits(128) >> (128 - length) << (128 - length) if length else 0
-            address = IPv6Address(value)
-            selector = f"dst {r.choice([address.compressed, address.exploded])}/{length}"
+            selector = f"{self._owner()} {self._destination()}"
         least = r.choice([1, 2, 10, r.randint(1, SEGS_MAX), SEGS_MAX])
         most = r.randint(least, SEGS_MAX)
         return f"{selector} {least} {most}\n"
+
+    def _owner(self) -> str:
+        r = self._random
+        return f"uid {r.choice([0, 1, 10073, UID_MAX, r.randint(0, UID_MAX)])}"
+
+    def _destination(self) -> str:
+        r = self._random
+        if r.random() < 0.5:
+            length = r.choice([0, 1, 8, 24, 31, 32])
+            value = r.getrandbits(32) >> (32 - length) << (32 - length) if length else 0
+            return f"dst {IPv4Address(value)}/{length}"
+        length = r.choice([0, 1, 32, 64, 80, 127, 128])
+        value = r.getrandbits(128) >> (128 - length) << (128 - length) if length else 0
+        address = IPv6Address(value)
+        return f"dst {r.choice([address.compressed, address.exploded])}/{length}"
 
     def _damaged(self) -> bytes:
         """A valid transaction with a byte changed, removed, doubled or moved, or truncated."""
