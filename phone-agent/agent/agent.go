@@ -135,12 +135,13 @@ func (a *Agent) LinkChanged(nowUS int64, link Link) {
 
 func backEndOf(can bounds.Capabilities) *airboundv1.BackEnd {
 	return &airboundv1.BackEnd{
-		Name:                 can.Name,
-		CanSetMax:            can.CanSetMax,
-		CanSetMin:            can.CanSetMin,
-		CanSelectDestination: can.CanSelectDestination,
-		CanSelectUid:         can.CanSelectUID,
-		RulesMax:             can.RulesMax,
+		Name:                    can.Name,
+		CanSetMax:               can.CanSetMax,
+		CanSetMin:               can.CanSetMin,
+		CanSelectDestination:    can.CanSelectDestination,
+		CanSelectUid:            can.CanSelectUID,
+		CanSelectUidDestination: can.CanSelectUIDDestination,
+		RulesMax:                can.RulesMax,
 	}
 }
 

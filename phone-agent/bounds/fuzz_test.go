@@ -32,7 +32,7 @@ func (c *commands) bound() *airboundv1.Bound {
 	prefixes := []string{
 		"10.0.4.1/32", "10.0.4.2/32", "10.0.0.0/8", "0.0.0.0/0", "2001:db8::/48", "10.0.4.1/8", "::ffff:10.0.0.0/104",
 	}
-	kind, chosen := c.number(6), c.number(1000)
+	kind, chosen := c.number(7), c.number(1000)
 	minSegs, maxSegs := c.number(100), c.number(70_000)
 	switch kind {
 	case 0:
@@ -43,6 +43,8 @@ func (c *commands) bound() *airboundv1.Bound {
 		return &airboundv1.Bound{MinSegs: minSegs, MaxSegs: maxSegs}
 	case 3:
 		return octets(make([]byte, chosen%20), c.number(200), minSegs, maxSegs)
+	case 4:
+		return uidDestination(chosen%3, prefixes[chosen%uint32(len(prefixes))], minSegs, maxSegs)
 	default:
 		return prefix(prefixes[chosen%uint32(len(prefixes))], minSegs, maxSegs)
 	}
@@ -63,6 +65,7 @@ func FuzzSet(f *testing.F) {
 		c := &commands{rest: script}
 		can := procfs()
 		can.RulesMax, can.CanSelectUID = c.number(6), c.number(2) == 1
+		can.CanSelectUIDDestination = c.number(2) == 1
 		command := set(1, 6_000)
 		for range c.number(7) % 7 {
 			command.Bounds = append(command.Bounds, c.bound())
@@ -96,6 +99,10 @@ func check(t *testing.T, rules []bounds.Rule, can bounds.Capabilities) {
 			}
 		case bounds.UID:
 			if !can.CanSelectUID {
+				t.Fatalf("rule %v", rule)
+			}
+		case bounds.UIDDestination:
+			if !can.CanSelectUIDDestination || rule.Selector.Prefix != rule.Selector.Prefix.Masked() {
 				t.Fatalf("rule %v", rule)
 			}
 		default:

@@ -51,6 +51,16 @@ func uid(id, minSegs, maxSegs uint32) *airboundv1.Bound {
 	return &airboundv1.Bound{Selector: &airboundv1.Bound_Uid{Uid: id}, MinSegs: minSegs, MaxSegs: maxSegs}
 }
 
+func uidDestination(id uint32, text string, minSegs, maxSegs uint32) *airboundv1.Bound {
+	destination := prefix(text, 0, 0).GetDestination()
+	return &airboundv1.Bound{
+		Selector: &airboundv1.Bound_UidDestination{
+			UidDestination: &airboundv1.UidDestination{Uid: id, Destination: destination},
+		},
+		MinSegs: minSegs, MaxSegs: maxSegs,
+	}
+}
+
 func set(generation uint64, leaseMS uint32, wanted ...*airboundv1.Bound) *airboundv1.SetBounds {
 	return &airboundv1.SetBounds{Generation: generation, LeaseMs: leaseMS, Bounds: wanted}
 }
@@ -136,6 +146,10 @@ func TestABadSetIsRefusedAsAWhole(t *testing.T) {
 		"no selector": {set(9, 10_000, &airboundv1.Bound{MinSegs: 1, MaxSegs: 2}), "bounds[0]: no selector"},
 		"no bound":    {set(9, 10_000, nil), "bounds[0]: no selector"},
 		"uid":         {set(9, 10_000, uid(10073, 1, 2)), "bounds[0]: back end procfs cannot select by uid"},
+		"uid and destination": {
+			set(9, 10_000, good, uidDestination(10073, "10.0.4.1/32", 1, 2)),
+			"bounds[1]: back end procfs cannot select by uid and destination together",
+		},
 		"no prefix": {
 			set(9, 10_000, noPrefix),
 			"bounds[0]: destination: an address of 0 octets; it must have 4 or 16",
@@ -222,6 +236,19 @@ func TestABackEndIsAskedForNothingThatItCannotDo(t *testing.T) {
 	}
 }
 
+func TestCapabilitiesInWords(t *testing.T) {
+	t.Parallel()
+	can := procfs()
+	can.CanSelectUID, can.CanSelectUIDDestination = true, true
+	const want = "procfs (max, min, destination, uid, uid with destination; at most 256 rules)"
+	if got := can.String(); got != want {
+		t.Error(got)
+	}
+	if got := (bounds.Capabilities{Name: "ebpf", CanSetMax: true}).String(); got != "ebpf (max)" {
+		t.Error(got)
+	}
+}
+
 func TestEverySelectorThatTheBackEndCan(t *testing.T) {
 	t.Parallel()
 	can := procfs()
@@ -240,9 +267,45 @@ func TestEverySelectorThatTheBackEndCan(t *testing.T) {
 	if got := describe(l.InForce()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	if err := l.Set(0, set(2, 1_000, uidDestination(10073, "10.0.4.1/32", 3, 3))); err == nil {
+		t.Error("a uid and a destination were accepted together")
+	}
 	can.CanSelectDestination = false
 	if err := bounds.NewLease(can).Set(0, set(1, 1_000, prefix("10.0.4.1/32", 1, 2))); err == nil {
 		t.Error("a destination was accepted")
+	}
+}
+
+func TestAUIDAndADestinationTogether(t *testing.T) {
+	t.Parallel()
+	can := procfs()
+	can.CanSelectUIDDestination = true
+	l := bounds.NewLease(can)
+	mustSet(t, l, 0, set(1, 1_000,
+		prefix("10.0.4.1/32", 1, 2), uidDestination(10073, "10.0.4.1/32", 3, 4),
+		uidDestination(10074, "10.0.4.1/32", 5, 6), uidDestination(10073, "2001:db8::/48", 7, 8)))
+	const want = "1 [destination 10.0.4.1/32 1 2 uid 10073 destination 10.0.4.1/32 3 4 " +
+		"uid 10074 destination 10.0.4.1/32 5 6 uid 10073 destination 2001:db8::/48 7 8] until 1"
+	if got := describe(l.InForce()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	empty := &airboundv1.Bound{Selector: &airboundv1.Bound_UidDestination{}, MinSegs: 1, MaxSegs: 2}
+	for message, bound := range map[string]*airboundv1.Bound{
+		"uid 4294967295 is no user's: the kernel's range ends below it": uidDestination(
+			math.MaxUint32, "10.0.4.1/32", 3, 3,
+		),
+		"destination: 10.0.4.1/24 has bits set beyond its length":          uidDestination(1, "10.0.4.1/24", 3, 3),
+		"destination: an address of 0 octets; it must have 4 or 16":        empty,
+		"min_segs 4 is above max_segs 3":                                   uidDestination(1, "10.0.4.1/32", 4, 3),
+		"repeats the selector of bounds[0], uid 1 destination 10.0.4.0/24": uidDestination(1, "10.0.4.0/24", 9, 9),
+	} {
+		err := l.Set(0, set(2, 1_000, uidDestination(1, "10.0.4.0/24", 1, 1), bound))
+		if got := fmt.Sprint(err); got != "set_bounds: bounds[1]: "+message {
+			t.Errorf("got  %s\nwant %s", got, message)
+		}
+	}
+	if got := describe(l.InForce()); got != want {
+		t.Errorf("afterwards: %s", got)
 	}
 }
 
@@ -255,10 +318,17 @@ func TestRulesInJSON(t *testing.T) {
 			MaxSegs:  4,
 		},
 		{Selector: bounds.Selector{Kind: bounds.UID, UID: math.MaxUint32}, MinSegs: 5},
+		{
+			Selector: bounds.Selector{
+				Kind: bounds.UIDDestination, UID: 10073, Prefix: netip.MustParsePrefix("10.0.9.1/32"),
+			},
+			MinSegs: 6,
+		},
 	}
 	text, err := json.Marshal(rules)
 	const want = `[{"selector":"all","min_segs":1,"max_segs":2},{"selector":"destination 2001:db8::/48","min_segs":0,` +
-		`"max_segs":4},{"selector":"uid 4294967295","min_segs":5,"max_segs":0}]`
+		`"max_segs":4},{"selector":"uid 4294967295","min_segs":5,"max_segs":0},` +
+		`{"selector":"uid 10073 destination 10.0.9.1/32","min_segs":6,"max_segs":0}]`
 	if err != nil || string(text) != want {
 		t.Fatalf("%s, %v", text, err)
 	}
@@ -268,6 +338,8 @@ func TestRulesInJSON(t *testing.T) {
 	}
 	for _, selector := range []string{
 		"", "none", "dst 10.0.0.1/32", "destination 10.0.0.1", "uid x", "uid a", "uid 4294967296", "uid",
+		"uid 7 destination", "uid 7 destination 10.0.0.1", "uid destination 10.0.0.1/32", "uid 7 dst 10.0.0.1/32",
+		"uid x destination 10.0.0.1/32", "destination 10.0.0.1/32 uid 7", "uid 7  destination 10.0.0.1/32",
 	} {
 		if err := new(bounds.Selector).UnmarshalText([]byte(selector)); err == nil {
 			t.Errorf("%q is a selector", selector)
@@ -280,6 +352,7 @@ func FuzzSelector(f *testing.F) {
 	f.Add("all")
 	f.Add("destination 2001:db8::/48")
 	f.Add("uid 10073")
+	f.Add("uid 10073 destination 10.0.9.1/32")
 	f.Fuzz(func(t *testing.T, text string) {
 		var selector, again bounds.Selector
 		if selector.UnmarshalText([]byte(text)) != nil {

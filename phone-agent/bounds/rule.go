@@ -27,9 +27,9 @@ func (r Rule) String() string {
 // Selector is which connections a rule matches. It is comparable.
 type Selector struct {
 	Kind SelectorKind
-	// For Destination: masked, never an IPv4-mapped IPv6 prefix.
+	// For Destination and UIDDestination: masked, never an IPv4-mapped IPv6 prefix.
 	Prefix netip.Prefix
-	// For UID.
+	// For UID and UIDDestination.
 	UID uint32
 }
 
@@ -42,9 +42,12 @@ const (
 	All
 	Destination
 	UID
+	// UIDDestination is both together. If rules of this kind match a connection, the one with the longest prefix alone
+	// is in force for it; otherwise, of all that match, the smallest maximum and the smallest minimum are.
+	UIDDestination
 )
 
-// String returns "all", "destination 10.0.4.0/24" or "uid 10073".
+// String returns "all", "destination 10.0.4.0/24", "uid 10073" or "uid 10073 destination 10.0.4.0/24".
 func (s Selector) String() string {
 	switch s.Kind {
 	case All:
@@ -53,6 +56,8 @@ func (s Selector) String() string {
 		return "destination " + s.Prefix.String()
 	case UID:
 		return "uid " + strconv.FormatUint(uint64(s.UID), 10)
+	case UIDDestination:
+		return "uid " + strconv.FormatUint(uint64(s.UID), 10) + " destination " + s.Prefix.String()
 	case None:
 	}
 	return "none"
@@ -76,11 +81,19 @@ func (s *Selector) UnmarshalText(text []byte) error {
 		*s = Selector{Kind: Destination, Prefix: prefix}
 		return nil
 	case "uid":
-		uid, err := strconv.ParseUint(value, 10, 32)
+		number, destination, both := strings.Cut(value, " destination ")
+		uid, err := strconv.ParseUint(number, 10, 32)
 		if err != nil {
 			return fmt.Errorf("parse selector: %w", err)
 		}
-		*s = Selector{Kind: UID, UID: uint32(uid)}
+		selector := Selector{Kind: UID, UID: uint32(uid)}
+		if both {
+			selector.Kind = UIDDestination
+			if selector.Prefix, err = netip.ParsePrefix(destination); err != nil {
+				return fmt.Errorf("parse selector: %w", err)
+			}
+		}
+		*s = selector
 		return nil
 	}
 	return errors.New("parse selector: neither all, destination nor uid")
@@ -93,6 +106,8 @@ type Capabilities struct {
 	CanSetMin            bool   `json:"can_set_min"`
 	CanSelectDestination bool   `json:"can_select_destination"`
 	CanSelectUID         bool   `json:"can_select_uid"`
+	// Of an app to a destination.
+	CanSelectUIDDestination bool `json:"can_select_uid_destination"`
 	// Most rules at once; 0 for no limit.
 	RulesMax uint32 `json:"rules_max"`
 }
@@ -103,7 +118,10 @@ func (c Capabilities) String() string {
 	for _, ability := range []struct {
 		has  bool
 		name string
-	}{{c.CanSetMax, "max"}, {c.CanSetMin, "min"}, {c.CanSelectDestination, "destination"}, {c.CanSelectUID, "uid"}} {
+	}{
+		{c.CanSetMax, "max"}, {c.CanSetMin, "min"}, {c.CanSelectDestination, "destination"}, {c.CanSelectUID, "uid"},
+		{c.CanSelectUIDDestination, "uid with destination"},
+	} {
 		if ability.has {
 			can = append(can, ability.name)
 		}

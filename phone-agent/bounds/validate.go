@@ -75,13 +75,27 @@ func selectorOf(bound *airboundv1.Bound, capabilities Capabilities) (Selector, e
 		if !capabilities.CanSelectUID {
 			return Selector{}, fmt.Errorf("back end %s cannot select by uid", capabilities.Name)
 		}
-		if selector.Uid == math.MaxUint32 {
-			return Selector{}, fmt.Errorf("uid %d is no user's: the kernel's range ends below it", selector.Uid)
+		return Selector{Kind: UID, UID: selector.Uid}, checkUID(selector.Uid)
+	case *airboundv1.Bound_UidDestination:
+		if !capabilities.CanSelectUIDDestination {
+			return Selector{}, fmt.Errorf("back end %s cannot select by uid and destination together", capabilities.Name)
 		}
-		return Selector{Kind: UID, UID: selector.Uid}, nil
+		uid := selector.UidDestination.GetUid()
+		if err := checkUID(uid); err != nil {
+			return Selector{}, err
+		}
+		prefix, err := prefixOf(selector.UidDestination.GetDestination())
+		return Selector{Kind: UIDDestination, UID: uid, Prefix: prefix}, err
 	default:
 		return Selector{}, errors.New("no selector")
 	}
+}
+
+func checkUID(uid uint32) error {
+	if uid == math.MaxUint32 {
+		return fmt.Errorf("uid %d is no user's: the kernel's range ends below it", uid)
+	}
+	return nil
 }
 
 func prefixOf(message *airboundv1.Prefix) (netip.Prefix, error) {

@@ -48,7 +48,7 @@ func (b *BackEnd) Up() (bounds.Capabilities, error) {
 		Name: NameNewOnly, CanSetMax: true, CanSelectDestination: true, RulesMax: rulesMax,
 	}
 	if b.objects.iterator != nil {
-		capabilities.Name, capabilities.CanSelectUID = Name, true
+		capabilities.Name, capabilities.CanSelectUID, capabilities.CanSelectUIDDestination = Name, true, true
 	}
 	return capabilities, nil
 }

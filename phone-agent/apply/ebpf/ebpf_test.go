@@ -80,6 +80,11 @@ func app(uid, maxSegs uint32) bounds.Rule {
 	return bounds.Rule{Selector: bounds.Selector{Kind: bounds.UID, UID: uid}, MinSegs: 1, MaxSegs: maxSegs}
 }
 
+func appTo(uid uint32, prefix string, maxSegs uint32) bounds.Rule {
+	selector := bounds.Selector{Kind: bounds.UIDDestination, UID: uid, Prefix: netip.MustParsePrefix(prefix)}
+	return bounds.Rule{Selector: selector, MinSegs: 1, MaxSegs: maxSegs}
+}
+
 // kinds are the two sets of programs. The tests of both are about connections that the agent sees from their beginning.
 func kinds(t *testing.T, test func(t *testing.T, p *ebpftest.Phone, options ebpf.Options)) {
 	t.Helper()
@@ -96,8 +101,11 @@ func kinds(t *testing.T, test func(t *testing.T, p *ebpftest.Phone, options ebpf
 func TestWhatThisKernelCanDo(t *testing.T) {
 	p := ebpftest.New(t)
 	for newOnly, want := range map[bool]bounds.Capabilities{
-		false: {Name: "ebpf", CanSetMax: true, CanSelectDestination: true, CanSelectUID: true, RulesMax: 256},
-		true:  {Name: "ebpf-new-only", CanSetMax: true, CanSelectDestination: true, RulesMax: 256},
+		false: {
+			Name: "ebpf", CanSetMax: true, CanSelectDestination: true, CanSelectUID: true, CanSelectUIDDestination: true,
+			RulesMax: 256,
+		},
+		true: {Name: "ebpf-new-only", CanSetMax: true, CanSelectDestination: true, RulesMax: 256},
 	} {
 		options := optionsOf(p)
 		options.NewOnly = newOnly
@@ -218,6 +226,52 @@ func TestTheSmallestMaximumIsInForce(t *testing.T) {
 	sender.IsBounded(40)
 	set(t, backEnd, rules[:1]...)
 	sender.IsBounded(50)
+}
+
+// Of rules for an app and a destination that match, the one with the longest prefix is in force, and no other rule.
+func TestRulesForAUserAndADestinationDecideAlone(t *testing.T) {
+	p := ebpftest.New(t)
+	set(t, up(t, optionsOf(p)),
+		everything(22), app(10073, 26), dst("10.0.4.1/32", 20), appTo(10073, "10.0.4.0/24", 34),
+		appTo(10073, "10.0.4.1/32", 40), appTo(10073, "::/0", 50))
+	for _, connection := range []struct {
+		to      string
+		from    ebpftest.From
+		maximum uint32
+	}{
+		{"10.0.4.1", ebpftest.From{UID: 10073}, 40},
+		{"10.0.4.1", ebpftest.From{UID: 10073, Mapped: true}, 40},
+		{"fd00:4::1", ebpftest.From{UID: 10073}, 50},
+		{"10.0.5.1", ebpftest.From{UID: 10073}, 22},
+		{"10.0.4.1", ebpftest.From{UID: 10074}, 20},
+	} {
+		sender := p.SendFrom(connection.to, connection.from)
+		sender.IsBounded(connection.maximum)
+		sender.Stop()
+	}
+}
+
+func TestRulesForAUserAndADestinationComeAndGo(t *testing.T) {
+	p := ebpftest.New(t)
+	backEnd := up(t, optionsOf(p))
+	sender := p.Connect("10.0.4.1", ebpftest.From{UID: 10073})
+	others := []bounds.Rule{everything(22), dst("10.0.4.1/32", 20)}
+	set(t, backEnd, append(others, appTo(10073, "10.0.4.1/32", 40))...)
+	sender.Begin()
+	sender.IsBounded(40)
+	set(t, backEnd, append(others, appTo(10073, "10.0.0.0/16", 34))...)
+	sender.IsBounded(34)
+	set(t, backEnd, append(others, appTo(10074, "10.0.4.1/32", 60))...)
+	sender.IsBounded(20)
+	only := appTo(10073, "10.0.4.1/32", 30)
+	set(t, backEnd, only)
+	sender.IsBounded(30)
+	live, err := backEnd.Live()
+	if err != nil || !reflect.DeepEqual(live.RulesOf(), []bounds.Rule{only}) || live.Rules[0].Effect.Lowered == 0 {
+		t.Errorf("%+v, %v", live, err)
+	}
+	set(t, backEnd)
+	sender.GrowsAbove(60)
 }
 
 // noGuard is a guard that cannot be started.

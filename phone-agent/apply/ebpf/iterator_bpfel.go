@@ -45,6 +45,15 @@ type iteratorRule struct {
 	Lowered    uint64
 }
 
+type iteratorUidDstKey struct {
+	_          structs.HostLayout
+	LengthBits uint32
+	Slot       uint16
+	Family     uint16
+	Uid        uint32
+	Address    [16]uint8
+}
+
 type iteratorUidKey struct {
 	_    structs.HostLayout
 	Slot uint32
@@ -68,6 +77,7 @@ const (
 	iteratorMapAirboundRules  = "airbound_rules"
 	iteratorMapAirboundSeen   = "airbound_seen"
 	iteratorMapAirboundUid    = "airbound_uid"
+	iteratorMapAirboundUiddst = "airbound_uiddst"
 	iteratorProgAirboundOld   = "airbound_old"
 	iteratorVarCountOnly      = "count_only"
 )
@@ -126,6 +136,7 @@ type iteratorMapSpecs struct {
 	AirboundRules  *ebpf.MapSpec `ebpf:"airbound_rules"`
 	AirboundSeen   *ebpf.MapSpec `ebpf:"airbound_seen"`
 	AirboundUid    *ebpf.MapSpec `ebpf:"airbound_uid"`
+	AirboundUiddst *ebpf.MapSpec `ebpf:"airbound_uiddst"`
 }
 
 // iteratorVariableSpecs contains global variables before they are loaded into the kernel.
@@ -160,6 +171,7 @@ type iteratorMaps struct {
 	AirboundRules  *ebpf.Map `ebpf:"airbound_rules"`
 	AirboundSeen   *ebpf.Map `ebpf:"airbound_seen"`
 	AirboundUid    *ebpf.Map `ebpf:"airbound_uid"`
+	AirboundUiddst *ebpf.Map `ebpf:"airbound_uiddst"`
 }
 
 func (m *iteratorMaps) Close() error {
@@ -169,6 +181,7 @@ func (m *iteratorMaps) Close() error {
 		m.AirboundRules,
 		m.AirboundSeen,
 		m.AirboundUid,
+		m.AirboundUiddst,
 	)
 }
 

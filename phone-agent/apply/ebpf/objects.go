@@ -26,6 +26,7 @@ type objects struct {
 	rules   *ebpf.Map
 	dst     *ebpf.Map
 	uid     *ebpf.Map
+	uidDst  *ebpf.Map
 	// Nil without the iterator.
 	iterator *link.Iter
 	seen     *ebpf.Map
@@ -60,7 +61,7 @@ func loadWhole() (*objects, error) {
 	}
 	loaded := &objects{
 		program: found.AirboundNew, config: found.AirboundConfig, rules: found.AirboundRules,
-		dst: found.AirboundDst, uid: found.AirboundUid, closers: []io.Closer{&found},
+		dst: found.AirboundDst, uid: found.AirboundUid, uidDst: found.AirboundUiddst, closers: []io.Closer{&found},
 	}
 	if err := loaded.loadIterator(); err != nil {
 		loaded.close()
@@ -75,7 +76,7 @@ func (o *objects) loadIterator() error {
 	if o.config != nil {
 		options.MapReplacements = map[string]*ebpf.Map{
 			iteratorMapAirboundConfig: o.config, iteratorMapAirboundRules: o.rules,
-			iteratorMapAirboundDst: o.dst, iteratorMapAirboundUid: o.uid,
+			iteratorMapAirboundDst: o.dst, iteratorMapAirboundUid: o.uid, iteratorMapAirboundUiddst: o.uidDst,
 		}
 	}
 	var found iteratorObjects
@@ -110,7 +111,8 @@ func loadNewOnly(where scope) (*objects, error) {
 	}
 	return &objects{
 		program: found.AirboundNew, config: found.AirboundConfig, rules: found.AirboundRules,
-		dst: found.AirboundDst, uid: found.AirboundUid, remaining: found.AirboundLeft, closers: []io.Closer{&found},
+		dst: found.AirboundDst, uid: found.AirboundUid, uidDst: found.AirboundUiddst, remaining: found.AirboundLeft,
+		closers: []io.Closer{&found},
 	}, nil
 }
 
@@ -159,14 +161,18 @@ func (o *objects) writeRules(slot, before uint32, rules []bounds.Rule) (uint32, 
 	if err := o.clear(slot); err != nil {
 		return noRule, err
 	}
-	number := func(index uint32) uint32 { return slot*rulesMax + index }
 	for i, wanted := range rules {
-		at := number(uint32(i))
+		at := slot*rulesMax + uint32(i)
 		if err := o.rules.Put(at, toKernel(wanted, counts[wanted.Selector])); err != nil {
 			return noRule, err
 		}
 	}
-	found := lookOf(rules)
+	return o.writeLook(slot, lookOf(rules))
+}
+
+// writeLook writes what the kernel looks up for a slot and returns the number of the rule for all connections.
+func (o *objects) writeLook(slot uint32, found look) (uint32, error) {
+	number := func(index uint32) uint32 { return slot*rulesMax + index }
 	for prefix, index := range found.prefixes {
 		if err := o.dst.Put(prefixKeyOf(slot, prefix), number(index)); err != nil {
 			return noRule, err
@@ -174,6 +180,11 @@ func (o *objects) writeRules(slot, before uint32, rules []bounds.Rule) (uint32, 
 	}
 	for uid, index := range found.uids {
 		if err := o.uid.Put(uidKey{Slot: slot, Uid: uid}, number(index)); err != nil {
+			return noRule, err
+		}
+	}
+	for selector, index := range found.uidDsts {
+		if err := o.uidDst.Put(uidDstKeyOf(slot, selector), number(index)); err != nil {
 			return noRule, err
 		}
 	}
@@ -198,28 +209,27 @@ func (o *objects) clear(slot uint32) error {
 			return err
 		}
 	}
-	var prefixes []prefixKey
-	var prefix prefixKey
-	var uids []uidKey
-	var uid uidKey
+	if err := clearMap(o.dst, func(key prefixKey) bool { return uint32(key.Slot) == slot }); err != nil {
+		return err
+	}
+	if err := clearMap(o.uid, func(key uidKey) bool { return key.Slot == slot }); err != nil {
+		return err
+	}
+	return clearMap(o.uidDst, func(key uidDstKey) bool { return uint32(key.Slot) == slot })
+}
+
+// clearMap deletes the keys that are chosen.
+func clearMap[Key any](from *ebpf.Map, isChosen func(Key) bool) error {
+	var chosen []Key
+	var key Key
 	var number uint32
-	for entries := o.dst.Iterate(); entries.Next(&prefix, &number); {
-		if uint32(prefix.Slot) == slot {
-			prefixes = append(prefixes, prefix)
+	for entries := from.Iterate(); entries.Next(&key, &number); {
+		if isChosen(key) {
+			chosen = append(chosen, key)
 		}
 	}
-	for entries := o.uid.Iterate(); entries.Next(&uid, &number); {
-		if uid.Slot == slot {
-			uids = append(uids, uid)
-		}
-	}
-	for _, key := range prefixes {
-		if err := o.dst.Delete(key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-			return err
-		}
-	}
-	for _, key := range uids {
-		if err := o.uid.Delete(key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+	for _, key := range chosen {
+		if err := from.Delete(key); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ type (
 	rule      = iteratorRule
 	prefixKey = iteratorPrefixKey
 	uidKey    = iteratorUidKey
+	uidDstKey = iteratorUidDstKey
 	visited   = iteratorVisited
 )
 
@@ -28,8 +29,9 @@ const (
 	slots  = 2
 	noSlot = ^uint32(0)
 	noRule = ^uint32(0)
-	// keyBits is the part of a prefixKey before the address that always must match.
-	keyBits = 32
+	// keyBits is the part of a prefixKey before the address that always must match, uidDstKeyBits that of a uidDstKey.
+	keyBits       = 32
+	uidDstKeyBits = 64
 )
 
 // config returns a configuration without rules.
@@ -59,12 +61,18 @@ type look struct {
 	all      uint32
 	prefixes map[netip.Prefix]uint32
 	uids     map[uint32]uint32
+	// By selectors of the kind UIDDestination.
+	uidDsts map[bounds.Selector]uint32
 }
 
 // lookOf prepares the kernel's look-ups. The kernel finds the longest prefix that matches, but in force is the smallest
-// maximum of all that match: so each prefix gets the smallest of its own and of those that contain it.
+// maximum of all that match: so each prefix gets the smallest of its own and of those that contain it. Of prefixes for
+// a uid the longest one is in force, as the kernel finds it.
 func lookOf(rules []bounds.Rule) look {
-	found := look{all: noRule, prefixes: map[netip.Prefix]uint32{}, uids: map[uint32]uint32{}}
+	found := look{
+		all: noRule, prefixes: map[netip.Prefix]uint32{}, uids: map[uint32]uint32{},
+		uidDsts: map[bounds.Selector]uint32{},
+	}
 	for i, wanted := range rules {
 		number := uint32(i)
 		switch wanted.Selector.Kind {
@@ -74,6 +82,8 @@ func lookOf(rules []bounds.Rule) look {
 			found.uids[wanted.Selector.UID] = number
 		case bounds.Destination:
 			found.prefixes[wanted.Selector.Prefix] = tightestAround(rules, wanted.Selector.Prefix)
+		case bounds.UIDDestination:
+			found.uidDsts[wanted.Selector] = number
 		case bounds.None:
 		}
 	}
@@ -105,6 +115,14 @@ func prefixKeyOf(slot uint32, prefix netip.Prefix) prefixKey {
 	return key
 }
 
+func uidDstKeyOf(slot uint32, selector bounds.Selector) uidDstKey {
+	prefix := prefixKeyOf(slot, selector.Prefix)
+	return uidDstKey{
+		LengthBits: prefix.LengthBits - keyBits + uidDstKeyBits,
+		Slot:       prefix.Slot, Family: prefix.Family, Uid: selector.UID, Address: prefix.Address,
+	}
+}
+
 func family(address netip.Addr) uint16 {
 	if address.Is4() {
 		return unix.AF_INET
@@ -117,7 +135,7 @@ func toKernel(wanted bounds.Rule, lowered uint64) rule {
 		Kind: uint32(wanted.Selector.Kind), //nolint:gosec // few
 		Uid:  wanted.Selector.UID, MaxSegs: wanted.MaxSegs, Lowered: lowered,
 	}
-	if wanted.Selector.Kind == bounds.Destination {
+	if wanted.Selector.Prefix.IsValid() {
 		prefix := wanted.Selector.Prefix
 		made.Family = uint32(family(prefix.Addr()))
 		made.LengthBits = uint32(prefix.Bits()) //nolint:gosec // at most 128
@@ -135,7 +153,7 @@ func fromKernel(found rule) (bounds.Rule, error) {
 	case bounds.All:
 	case bounds.UID:
 		wanted.Selector.UID = found.Uid
-	case bounds.Destination:
+	case bounds.Destination, bounds.UIDDestination:
 		const ipv4Bytes = 4
 		address := netip.AddrFrom16(found.Address)
 		if found.Family == unix.AF_INET {
@@ -145,7 +163,8 @@ func fromKernel(found rule) (bounds.Rule, error) {
 		if err != nil {
 			return bounds.Rule{}, err
 		}
-		wanted.Selector.Prefix = prefix
+		// Of the kind Destination it is 0.
+		wanted.Selector.Prefix, wanted.Selector.UID = prefix, found.Uid
 	case bounds.None:
 		return bounds.Rule{}, fmt.Errorf("a rule of kind %d", found.Kind)
 	default:

@@ -45,6 +45,15 @@ type sockopsRule struct {
 	Lowered    uint64
 }
 
+type sockopsUidDstKey struct {
+	_          structs.HostLayout
+	LengthBits uint32
+	Slot       uint16
+	Family     uint16
+	Uid        uint32
+	Address    [16]uint8
+}
+
 type sockopsUidKey struct {
 	_    structs.HostLayout
 	Slot uint32
@@ -59,6 +68,7 @@ const (
 	sockopsMapAirboundDst    = "airbound_dst"
 	sockopsMapAirboundRules  = "airbound_rules"
 	sockopsMapAirboundUid    = "airbound_uid"
+	sockopsMapAirboundUiddst = "airbound_uiddst"
 	sockopsProgAirboundNew   = "airbound_new"
 )
 
@@ -115,6 +125,7 @@ type sockopsMapSpecs struct {
 	AirboundDst    *ebpf.MapSpec `ebpf:"airbound_dst"`
 	AirboundRules  *ebpf.MapSpec `ebpf:"airbound_rules"`
 	AirboundUid    *ebpf.MapSpec `ebpf:"airbound_uid"`
+	AirboundUiddst *ebpf.MapSpec `ebpf:"airbound_uiddst"`
 }
 
 // sockopsVariableSpecs contains global variables before they are loaded into the kernel.
@@ -147,6 +158,7 @@ type sockopsMaps struct {
 	AirboundDst    *ebpf.Map `ebpf:"airbound_dst"`
 	AirboundRules  *ebpf.Map `ebpf:"airbound_rules"`
 	AirboundUid    *ebpf.Map `ebpf:"airbound_uid"`
+	AirboundUiddst *ebpf.Map `ebpf:"airbound_uiddst"`
 }
 
 func (m *sockopsMaps) Close() error {
@@ -155,6 +167,7 @@ func (m *sockopsMaps) Close() error {
 		m.AirboundDst,
 		m.AirboundRules,
 		m.AirboundUid,
+		m.AirboundUiddst,
 	)
 }
 

@@ -45,6 +45,15 @@ type sockopsPlainRule struct {
 	Lowered    uint64
 }
 
+type sockopsPlainUidDstKey struct {
+	_          structs.HostLayout
+	LengthBits uint32
+	Slot       uint16
+	Family     uint16
+	Uid        uint32
+	Address    [16]uint8
+}
+
 type sockopsPlainUidKey struct {
 	_    structs.HostLayout
 	Slot uint32
@@ -61,6 +70,7 @@ const (
 	sockopsPlainMapAirboundRules    = "airbound_rules"
 	sockopsPlainMapAirboundSet      = "airbound_set"
 	sockopsPlainMapAirboundUid      = "airbound_uid"
+	sockopsPlainMapAirboundUiddst   = "airbound_uiddst"
 	sockopsPlainProgAirboundNew     = "airbound_new"
 	sockopsPlainVarCheckNetnsCookie = "check_netns_cookie"
 )
@@ -120,6 +130,7 @@ type sockopsPlainMapSpecs struct {
 	AirboundRules  *ebpf.MapSpec `ebpf:"airbound_rules"`
 	AirboundSet    *ebpf.MapSpec `ebpf:"airbound_set"`
 	AirboundUid    *ebpf.MapSpec `ebpf:"airbound_uid"`
+	AirboundUiddst *ebpf.MapSpec `ebpf:"airbound_uiddst"`
 }
 
 // sockopsPlainVariableSpecs contains global variables before they are loaded into the kernel.
@@ -155,6 +166,7 @@ type sockopsPlainMaps struct {
 	AirboundRules  *ebpf.Map `ebpf:"airbound_rules"`
 	AirboundSet    *ebpf.Map `ebpf:"airbound_set"`
 	AirboundUid    *ebpf.Map `ebpf:"airbound_uid"`
+	AirboundUiddst *ebpf.Map `ebpf:"airbound_uiddst"`
 }
 
 func (m *sockopsPlainMaps) Close() error {
@@ -165,6 +177,7 @@ func (m *sockopsPlainMaps) Close() error {
 		m.AirboundRules,
 		m.AirboundSet,
 		m.AirboundUid,
+		m.AirboundUiddst,
 	)
 }
 

@@ -4,6 +4,7 @@ package procfs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,6 +21,7 @@ import (
 //	all MIN MAX
 //	dst ADDR/LEN MIN MAX
 //	uid UID MIN MAX
+//	uid UID dst ADDR/LEN MIN MAX
 //	flush
 //
 // One write(2) is one transaction of one or more lines, applied as a whole or not at all. A line of
@@ -45,6 +47,8 @@ func selectorText(selector bounds.Selector) string {
 		return "dst " + selector.Prefix.String()
 	case bounds.UID:
 		return "uid " + strconv.FormatUint(uint64(selector.UID), 10)
+	case bounds.UIDDestination:
+		return "uid " + strconv.FormatUint(uint64(selector.UID), 10) + " dst " + selector.Prefix.String()
 	case bounds.None:
 	}
 	return "none" // The kernel refuses it.
@@ -133,22 +137,37 @@ func parseSelector(words []string) (bounds.Selector, error) {
 	case len(words) == 1 && words[0] == "all":
 		return bounds.Selector{Kind: bounds.All}, nil
 	case len(words) == 2 && words[0] == "dst":
-		prefix, err := netip.ParsePrefix(words[1])
-		if err != nil {
-			return bounds.Selector{}, fmt.Errorf("%.64q is not an address and prefix length", words[1])
-		}
-		return bounds.Selector{Kind: bounds.Destination, Prefix: prefix}, nil
+		prefix, err := parsePrefix(words[1])
+		return bounds.Selector{Kind: bounds.Destination, Prefix: prefix}, err
 	case len(words) == 2 && words[0] == "uid":
-		uid, err := strconv.ParseUint(words[1], 10, 32)
-		if err != nil {
-			return bounds.Selector{}, fmt.Errorf("%.64q is not a uid", words[1])
-		}
-		return bounds.Selector{Kind: bounds.UID, UID: uint32(uid)}, nil
+		uid, err := parseUID(words[1])
+		return bounds.Selector{Kind: bounds.UID, UID: uid}, err
+	case len(words) == 4 && words[0] == "uid" && words[2] == "dst":
+		uid, errUID := parseUID(words[1])
+		prefix, errPrefix := parsePrefix(words[3])
+		return bounds.Selector{Kind: bounds.UIDDestination, UID: uid, Prefix: prefix}, cmp.Or(errUID, errPrefix)
 	}
 	return bounds.Selector{}, fmt.Errorf("%.64q is not a selector", strings.Join(words, " "))
 }
 
-// SameRules compares two sets. The order of rules has no meaning: of those that match, the tightest is in force.
+func parseUID(word string) (uint32, error) {
+	uid, err := strconv.ParseUint(word, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%.64q is not a uid", word)
+	}
+	return uint32(uid), nil
+}
+
+func parsePrefix(word string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(word)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%.64q is not an address and prefix length", word)
+	}
+	return prefix, nil
+}
+
+// SameRules compares two sets. The order of rules has no meaning: of those that match, the tightest is in force, or the
+// most specific one.
 func SameRules(a, b []bounds.Rule) bool { return maps.Equal(bySelector(a), bySelector(b)) }
 
 func bySelector(rules []bounds.Rule) map[bounds.Selector]bounds.Rule {

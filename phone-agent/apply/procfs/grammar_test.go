@@ -28,14 +28,20 @@ func app(uid, minSegs, maxSegs uint32) bounds.Rule {
 	return bounds.Rule{Selector: bounds.Selector{Kind: bounds.UID, UID: uid}, MinSegs: minSegs, MaxSegs: maxSegs}
 }
 
+func appTo(uid uint32, prefix string, minSegs, maxSegs uint32) bounds.Rule {
+	selector := bounds.Selector{Kind: bounds.UIDDestination, UID: uid, Prefix: netip.MustParsePrefix(prefix)}
+	return bounds.Rule{Selector: selector, MinSegs: minSegs, MaxSegs: maxSegs}
+}
+
 func TestTransactionIsInTheGrammar(t *testing.T) {
 	t.Parallel()
 	rules := []bounds.Rule{
 		everything(1, 90), dst("10.0.9.1/32", 10, 20), dst("2001:db8::/48", 3, 3), app(10073, 2, 4),
-		app(math.MaxUint32, math.MaxUint32, math.MaxUint32),
+		app(math.MaxUint32, math.MaxUint32, math.MaxUint32), appTo(10073, "10.0.9.1/32", 40, 80),
+		appTo(0, "2001:db8::/48", 5, 6),
 	}
 	const want = "flush\nall 1 90\ndst 10.0.9.1/32 10 20\ndst 2001:db8::/48 3 3\nuid 10073 2 4\n" +
-		"uid 4294967295 4294967295 4294967295\n"
+		"uid 4294967295 4294967295 4294967295\nuid 10073 dst 10.0.9.1/32 40 80\nuid 0 dst 2001:db8::/48 5 6\n"
 	if got := string(procfs.FormatTransaction(rules)); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -66,6 +72,11 @@ func TestReadingBackRefusesWhatIsNoRule(t *testing.T) {
 		"dst 10.0.0.1 1 2\n":           `line 1: "10.0.0.1" is not an address and prefix length`,
 		"dst 10.0.0.1/32 1 2 3\n":      `line 1: "dst 10.0.0.1/32 1" is not a selector`,
 		"uid -5 1 2\n":                 `line 1: "-5" is not a uid`,
+		"uid 7 dst 1 2\n":              `line 1: "uid 7 dst" is not a selector`,
+		"uid 7 dst 10.0.0.1 1 2\n":     `line 1: "10.0.0.1" is not an address and prefix length`,
+		"uid a dst 10.0.0.1 1 2\n":     `line 1: "a" is not a uid`,
+		"uid 7 src 10.0.0.1/32 1 2\n":  `line 1: "uid 7 src 10.0.0.1/32" is not a selector`,
+		"dst 10.0.0.1/32 uid 7 1 2\n":  `line 1: "dst 10.0.0.1/32 uid 7" is not a selector`,
 		"src 10.0.0.1/32 1 2\n":        `line 1: "src 10.0.0.1/32" is not a selector`,
 		"\x00\x01\x02\n":               `line 1: "\x00\x01\x02" is not a rule`,
 		"1 2 3\n":                      `line 1: "1" is not a selector`,
@@ -80,6 +91,7 @@ func TestReadingBackRefusesWhatIsNoRule(t *testing.T) {
 // FuzzParseRules: what is read back can be written again and read back the same.
 func FuzzParseRules(f *testing.F) {
 	f.Add([]byte("all 1 2\ndst 10.0.9.1/32 10 20\nuid 3 4 5\n"))
+	f.Add([]byte("uid 3 dst 10.0.9.1/32 4 5\nuid 3 dst 2001:db8::/48 4 5\n"))
 	f.Add([]byte("dst ::ffff:1.2.3.4/128 1 2\nflush\ndst 2001:db8::/48 1 2\n"))
 	f.Add([]byte("dst 1.2.3.4/0  1  2\n\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -120,11 +132,13 @@ func TestParseEffects(t *testing.T) {
 	t.Parallel()
 	got, err := procfs.ParseEffects(
 		[]byte("dst 10.0.9.1/32 10 20 raised 18446744073709551615 lowered 591\n" +
-			"all 1 2 raised 0 lowered 18446744073709551615\n"),
+			"all 1 2 raised 0 lowered 18446744073709551615\n" +
+			"uid 7 dst 10.0.9.1/32 40 80 raised 5 lowered 6\n"),
 	)
 	want := map[bounds.Selector]apply.Effect{
-		dst("10.0.9.1/32", 0, 0).Selector: {Raised: math.MaxUint64, Lowered: 591},
-		everything(0, 0).Selector:         {Lowered: math.MaxUint64},
+		dst("10.0.9.1/32", 0, 0).Selector:      {Raised: math.MaxUint64, Lowered: 591},
+		everything(0, 0).Selector:              {Lowered: math.MaxUint64},
+		appTo(7, "10.0.9.1/32", 0, 0).Selector: {Raised: 5, Lowered: 6},
 	}
 	if err != nil || !maps.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)

@@ -64,6 +64,11 @@ func (b *BackEnd) Up() (bounds.Capabilities, error) {
 	if capabilities.CanSelectUID, err = b.accepts("uid 4294967294 1 65535"); err != nil {
 		return bounds.Capabilities{}, err
 	}
+	// Patch 0012 of the series. A kernel without it refuses such a rule as malformed.
+	capabilities.CanSelectUIDDestination, err = b.accepts("uid 4294967294 dst 192.0.2.1/32 1 65535")
+	if err != nil {
+		return bounds.Capabilities{}, err
+	}
 	return capabilities, nil
 }
 

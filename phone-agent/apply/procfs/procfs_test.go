@@ -38,19 +38,20 @@ func inForce(t *testing.T, kernel *procfstest.Kernel, want string) {
 
 func TestUpProbesTheKernel(t *testing.T) {
 	t.Parallel()
-	for _, acceptsUID := range []bool{false, true} {
-		kernel := &procfstest.Kernel{AcceptsUID: acceptsUID}
+	for _, accepts := range []struct{ uid, uidDestination bool }{{}, {uid: true}, {uid: true, uidDestination: true}} {
+		kernel := &procfstest.Kernel{AcceptsUID: accepts.uid, AcceptsUIDDestination: accepts.uidDestination}
 		if err := kernel.Write([]byte("all 1 2\ndst 10.0.9.1/32 10 20\n")); err != nil {
 			t.Fatal(err)
 		}
 		got, err := procfs.New(kernel).Up()
 		want := bounds.Capabilities{
-			Name:                 "procfs",
-			CanSetMax:            true,
-			CanSetMin:            true,
-			CanSelectDestination: true,
-			CanSelectUID:         acceptsUID,
-			RulesMax:             256,
+			Name:                    "procfs",
+			CanSetMax:               true,
+			CanSetMin:               true,
+			CanSelectDestination:    true,
+			CanSelectUID:            accepts.uid,
+			CanSelectUIDDestination: accepts.uidDestination,
+			RulesMax:                256,
 		}
 		if err != nil || got != want {
 			t.Errorf("%+v, %v", got, err)
@@ -105,10 +106,10 @@ func (c *choosy) Write(transaction []byte) error {
 
 func TestUpOfAKernelThatAcceptsLess(t *testing.T) {
 	t.Parallel()
-	can := func(destination, uid bool) bounds.Capabilities {
+	can := func(destination, uid, both bool) bounds.Capabilities {
 		return bounds.Capabilities{
 			Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: destination, CanSelectUID: uid,
-			RulesMax: 256,
+			CanSelectUIDDestination: both, RulesMax: 256,
 		}
 	}
 	for name, test := range map[string]struct {
@@ -122,8 +123,9 @@ func TestUpOfAKernelThatAcceptsLess(t *testing.T) {
 			bounds.Capabilities{},
 			`bring up back end procfs: the kernel does not accept the rule "all 1 65535"`,
 		},
-		"no destinations": {"dst ", syscall.EINVAL, can(false, true), ""},
-		"no users":        {"uid ", syscall.EINVAL, can(true, false), ""},
+		"no destinations": {"dst ", syscall.EINVAL, can(false, true, false), ""},
+		"no users":        {"uid ", syscall.EINVAL, can(true, false, false), ""},
+		"none together":   {" dst ", syscall.EINVAL, can(true, true, false), ""},
 		"broken at all": {
 			"all ", syscall.EIO, bounds.Capabilities{}, `probe the kernel for "all 1 65535": input/output error`,
 		},
@@ -137,8 +139,14 @@ func TestUpOfAKernelThatAcceptsLess(t *testing.T) {
 			bounds.Capabilities{},
 			`probe the kernel for "uid 4294967294 1 65535": input/output error`,
 		},
+		"broken at both together": {
+			" dst ", syscall.EIO,
+			bounds.Capabilities{},
+			`probe the kernel for "uid 4294967294 dst 192.0.2.1/32 1 65535": input/output error`,
+		},
 	} {
-		kernel := &choosy{Kernel: procfstest.Kernel{AcceptsUID: true}, text: test.text, answer: test.answer}
+		fake := procfstest.Kernel{AcceptsUID: true, AcceptsUIDDestination: true}
+		kernel := &choosy{Kernel: fake, text: test.text, answer: test.answer}
 		got, err := procfs.New(kernel).Up()
 		if got != test.want || (err == nil) != (test.message == "") || (err != nil && err.Error() != test.message) {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -176,6 +184,24 @@ func TestSetReplacesAndSkipsUnchanged(t *testing.T) {
 			t.Errorf("step %d: %d transactions, want %d", i, len(kernel.Transactions), writes)
 		}
 		inForce(t, kernel, step.want)
+	}
+}
+
+func TestSetOfAUIDAndADestinationTogether(t *testing.T) {
+	t.Parallel()
+	kernel := &procfstest.Kernel{AcceptsUID: true, AcceptsUIDDestination: true}
+	backEnd := up(t, kernel)
+	rules := []bounds.Rule{dst("10.0.9.1/32", 2, 20), app(10073, 2, 50), appTo(10073, "10.0.9.1/32", 40, 80)}
+	for _, wrote := range []bool{true, false} {
+		if outcome, err := backEnd.Set(rules); err != nil || outcome != (apply.Outcome{Wrote: wrote}) {
+			t.Errorf("%+v, %v", outcome, err)
+		}
+	}
+	inForce(t, kernel, "dst 10.0.9.1/32 2 20\nuid 10073 2 50\nuid 10073 dst 10.0.9.1/32 40 80\n")
+	kernel.Limit("uid 10073 dst 10.0.9.1/32", 3, 4)
+	live, err := backEnd.Live()
+	if err != nil || !slices.Equal(live.RulesOf(), rules) || *live.Rules[2].Effect != (apply.Effect{Raised: 3, Lowered: 4}) {
+		t.Errorf("%+v, %v", live, err)
 	}
 }
 

@@ -3,7 +3,8 @@
  * The rules in force, as both programs read them. A set of rules is written to the slot that is not in force, and one
  * store to config.slot then makes it the one in force. User space has put the smallest of all maxima that match into
  * each prefix and uid already (the longest prefix alone would not be the smallest maximum), so that three look-ups
- * find the maximum of a connection.
+ * find the maximum of a connection. A fourth one comes first, where a socket's uid can be read: if there are rules for
+ * the uid and the destination together, the one with the longest prefix alone is in force.
  */
 #ifndef AIRBOUND_RULES_H
 #define AIRBOUND_RULES_H
@@ -56,6 +57,14 @@ struct uid_key {
 	__u32 uid;
 };
 
+struct uid_dst_key {
+	__u32 length_bits;
+	__u16 slot;
+	__u16 family;
+	__u32 uid;
+	__u8 address[16];
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -86,6 +95,14 @@ struct {
 	__type(key, struct uid_key);
 	__type(value, __u32);
 } airbound_uid SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LPM_TRIE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SLOTS * RULES_MAX);
+	__type(key, struct uid_dst_key);
+	__type(value, __u32);
+} airbound_uiddst SEC(".maps");
 
 /* The other end of a connection. */
 struct remote {
@@ -132,6 +149,20 @@ static __always_inline struct rule *tighter(struct rule *tightest, __u32 number)
 	return rule;
 }
 
+/* The rule for the uid and the longest prefix that matches, or NULL. */
+static __always_inline struct rule *specific(__u32 slot, struct remote *remote, __u32 uid)
+{
+	struct uid_dst_key key = { .length_bits = 8 * (sizeof(key) - sizeof(key.length_bits)) };
+	__u32 *number;
+
+	key.slot = slot;
+	key.family = remote->family;
+	key.uid = uid;
+	__builtin_memcpy(key.address, remote->words, sizeof(key.address));
+	number = bpf_map_lookup_elem(&airbound_uiddst, &key);
+	return number ? tighter(NULL, *number) : NULL;
+}
+
 /* The rule in force for a connection, or NULL. */
 static __always_inline struct rule *rule_of(struct config *config, struct remote *remote, bool has_uid, __u32 uid)
 {
@@ -141,6 +172,12 @@ static __always_inline struct rule *rule_of(struct config *config, struct remote
 
 	if (slot >= SLOTS || bpf_ktime_get_boot_ns() >= config->deadline_ns)
 		return NULL;
+	if (has_uid) {
+		struct rule *alone = specific(slot, remote, uid);
+
+		if (alone)
+			return alone;
+	}
 	tightest = tighter(tightest, slot == 0 ? config->all[0] : config->all[1]);
 	prefix.slot = slot;
 	prefix.family = remote->family;

@@ -16,6 +16,8 @@ import (
 type Kernel struct {
 	// Whether the kernel accepts uid selectors.
 	AcceptsUID bool
+	// Whether it also accepts those of uid and destination together, as with patch 0012 of the series.
+	AcceptsUIDDestination bool
 	// If set, the next and all later writes or reads fail with it.
 	WriteError error
 	ReadError  error
@@ -112,43 +114,49 @@ func (k *Kernel) Write(transaction []byte) error {
 }
 
 func (k *Kernel) interpret(line string) (rule, error) {
+	const numbers = 2
 	words := strings.Split(line, " ")
-	var operands int
-	switch words[0] {
-	case "all":
-		operands = 0
-	case "dst":
-		operands = 1
-	case "uid":
-		operands = 1
-		if !k.AcceptsUID {
-			return rule{}, syscall.EINVAL
-		}
-	default:
+	if len(words) <= numbers {
 		return rule{}, syscall.EINVAL
 	}
-	if len(words) != operands+3 {
-		return rule{}, syscall.EINVAL
+	selector, err := k.selector(words[:len(words)-numbers])
+	if err != nil {
+		return rule{}, err
 	}
-	if words[0] == "dst" {
-		prefix, err := netip.ParsePrefix(words[1])
-		if err != nil {
-			return rule{}, syscall.EINVAL
-		}
-		words[1] = prefix.Masked().String()
-	}
-	if words[0] == "uid" {
-		if _, err := strconv.ParseUint(words[1], 10, 32); err != nil {
-			return rule{}, syscall.EINVAL
-		}
-	}
-	lowest, errMin := strconv.ParseUint(words[operands+1], 10, 64)
-	highest, errMax := strconv.ParseUint(words[operands+2], 10, 64)
+	lowest, errMin := strconv.ParseUint(words[len(words)-2], 10, 64)
+	highest, errMax := strconv.ParseUint(words[len(words)-1], 10, 64)
 	if errMin != nil || errMax != nil {
 		return rule{}, syscall.EINVAL
 	}
 	if lowest < 1 || highest > 65535 || lowest > highest {
 		return rule{}, syscall.ERANGE
 	}
-	return rule{selector: strings.Join(words[:operands+1], " "), min: lowest, max: highest}, nil
+	return rule{selector: selector, min: lowest, max: highest}, nil
+}
+
+// selector returns a selector as the kernel reads it back.
+func (k *Kernel) selector(words []string) (string, error) {
+	switch {
+	case len(words) == 1 && words[0] == "all":
+		return "all", nil
+	case len(words) == 2 && words[0] == "dst":
+		prefix, err := netip.ParsePrefix(words[1])
+		if err != nil {
+			return "", syscall.EINVAL
+		}
+		return "dst " + prefix.Masked().String(), nil
+	case len(words) == 2 && words[0] == "uid" && k.AcceptsUID:
+		if _, err := strconv.ParseUint(words[1], 10, 32); err != nil {
+			return "", syscall.EINVAL
+		}
+		return strings.Join(words, " "), nil
+	case len(words) == 4 && words[0] == "uid" && k.AcceptsUIDDestination:
+		uid, errUID := k.selector(words[:2])
+		destination, errDestination := k.selector(words[2:])
+		if errUID != nil || errDestination != nil || words[2] != "dst" {
+			return "", syscall.EINVAL
+		}
+		return uid + " " + destination, nil
+	}
+	return "", syscall.EINVAL
 }

@@ -33,11 +33,14 @@ func TestTheFakeInterpretsTheGrammar(t *testing.T) {
 		"column missing":   {"all 5\n", syscall.EINVAL, "all 3 4\n"},
 		"bad prefix":       {"dst 10.0.9.1/33 1 2\n", syscall.EINVAL, "all 3 4\n"},
 		"unknown uid":      {"uid 5 1 2\n", syscall.EINVAL, "all 3 4\n"},
-		"min 0":            {"all 0 2\n", syscall.ERANGE, "all 3 4\n"},
-		"max beyond":       {"all 1 65536\n", syscall.ERANGE, "all 3 4\n"},
-		"min above max":    {"all 2 1\n", syscall.ERANGE, "all 3 4\n"},
-		"too many":         {many.String(), syscall.ENOSPC, "all 3 4\n"},
-		"negative":         {"all -1 2\n", syscall.EINVAL, "all 3 4\n"},
+		"uid with a destination": {
+			"uid 5 dst 10.0.9.1/32 1 2\n", syscall.EINVAL, "all 3 4\n",
+		},
+		"min 0":         {"all 0 2\n", syscall.ERANGE, "all 3 4\n"},
+		"max beyond":    {"all 1 65536\n", syscall.ERANGE, "all 3 4\n"},
+		"min above max": {"all 2 1\n", syscall.ERANGE, "all 3 4\n"},
+		"too many":      {many.String(), syscall.ENOSPC, "all 3 4\n"},
+		"negative":      {"all -1 2\n", syscall.EINVAL, "all 3 4\n"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -53,5 +56,25 @@ func TestTheFakeInterpretsTheGrammar(t *testing.T) {
 				t.Errorf("rules %q, %v", got, err)
 			}
 		})
+	}
+}
+
+func TestTheFakeTakesSelectorsOfUIDAndDestination(t *testing.T) {
+	t.Parallel()
+	kernel := &procfstest.Kernel{AcceptsUID: true, AcceptsUIDDestination: true}
+	const rules = "uid 7 1 2\nuid 7 dst 10.0.9.1/32 3 4\nuid 8 dst 10.0.9.1/32 5 6\n"
+	if err := kernel.Write([]byte(rules)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := kernel.Read(); err != nil || string(got) != rules {
+		t.Errorf("rules %q, %v", got, err)
+	}
+	for _, text := range []string{
+		"uid 7 dst 1 2\n", "uid x dst 10.0.9.1/32 1 2\n", "uid 7 dst 10.0.9.1 1 2\n", "uid 7 uid 8 1 2\n",
+		"dst 10.0.9.1/32 uid 7 1 2\n", "uid 7 src 10.0.9.1/32 1 2\n",
+	} {
+		if err := kernel.Write([]byte(text)); !errors.Is(err, syscall.EINVAL) {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
