@@ -119,7 +119,10 @@ func (c Capabilities) String() string {
 		has  bool
 		name string
 	}{
-		{c.CanSetMax, "max"}, {c.CanSetMin, "min"}, {c.CanSelectDestination, "destination"}, {c.CanSelectUID, "uid"},
+		{c.CanSetMax, "max"},
+		{c.CanSetMin, "min"},
+		{c.CanSelectDestination, "destination"},
+		{c.CanSelectUID, "uid"},
 		{c.CanSelectUIDDestination, "uid with destination"},
 	} {
 		if ability.has {

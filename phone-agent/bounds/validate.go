@@ -78,7 +78,10 @@ func selectorOf(bound *airboundv1.Bound, capabilities Capabilities) (Selector, e
 		return Selector{Kind: UID, UID: selector.Uid}, checkUID(selector.Uid)
 	case *airboundv1.Bound_UidDestination:
 		if !capabilities.CanSelectUIDDestination {
-			return Selector{}, fmt.Errorf("back end %s cannot select by uid and destination together", capabilities.Name)
+			return Selector{}, fmt.Errorf(
+				"back end %s cannot select by uid and destination together",
+				capabilities.Name,
+			)
 		}
 		uid := selector.UidDestination.GetUid()
 		if err := checkUID(uid); err != nil {

@@ -102,8 +102,8 @@ func TestWhatThisKernelCanDo(t *testing.T) {
 	p := ebpftest.New(t)
 	for newOnly, want := range map[bool]bounds.Capabilities{
 		false: {
-			Name: "ebpf", CanSetMax: true, CanSelectDestination: true, CanSelectUID: true, CanSelectUIDDestination: true,
-			RulesMax: 256,
+			Name: "ebpf", CanSetMax: true, CanSelectDestination: true, CanSelectUID: true,
+			CanSelectUIDDestination: true, RulesMax: 256,
 		},
 		true: {Name: "ebpf-new-only", CanSetMax: true, CanSelectDestination: true, RulesMax: 256},
 	} {

@@ -200,7 +200,8 @@ func TestSetOfAUIDAndADestinationTogether(t *testing.T) {
 	inForce(t, kernel, "dst 10.0.9.1/32 2 20\nuid 10073 2 50\nuid 10073 dst 10.0.9.1/32 40 80\n")
 	kernel.Limit("uid 10073 dst 10.0.9.1/32", 3, 4)
 	live, err := backEnd.Live()
-	if err != nil || !slices.Equal(live.RulesOf(), rules) || *live.Rules[2].Effect != (apply.Effect{Raised: 3, Lowered: 4}) {
+	if err != nil || !slices.Equal(live.RulesOf(), rules) ||
+		*live.Rules[2].Effect != (apply.Effect{Raised: 3, Lowered: 4}) {
 		t.Errorf("%+v, %v", live, err)
 	}
 }
