@@ -54,9 +54,12 @@ def bound(destination: str, min_segs: int, max_segs: int, uid: int | None = None
     return {**whose, "min_segs": min_segs, "max_segs": max_segs}
 
 
-def queue(category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int) -> dict[str, Any]:
+def queue(
+    category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int, *, admission: bool = False
+) -> dict[str, Any]:
     """EDCA parameters of one queue."""
-    return {"category": category, "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max, "txop_limit": txop_limit}
+    fields = {"category": category, "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max, "txop_limit": txop_limit}
+    return fields | ({"admission": True} if admission else {})
 
 
 def window(station: str, destination: str, max_bytes: int) -> dict[str, Any]:
@@ -90,7 +93,8 @@ def _bound(source: Bound) -> dict[str, Any]:
 
 
 def _queue(source: Edca) -> dict[str, Any]:
-    return queue(source.category.name.lower(), source.aifsn, source.cw_min, source.cw_max, source.txop_limit)
+    category = source.category.name.lower()
+    return queue(category, source.aifsn, source.cw_min, source.cw_max, source.txop_limit, admission=source.admission)
 
 
 def _window(source: WindowLimit) -> dict[str, Any]:

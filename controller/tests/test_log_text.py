@@ -8,6 +8,7 @@ from airbound import log_fields, log_text
 
 BEST_EFFORT = log_fields.queue("best_effort", 4, 15, 1023, 0)
 VIDEO = log_fields.queue("video", 2, 7, 15, 94)
+ADMITTED = log_fields.queue("video", 2, 7, 15, 94, admission=True)
 SENDING = {"code": "not_sending"}
 
 
@@ -23,6 +24,13 @@ SENDING = {"code": "not_sending"}
         ({"queues": []}, "released"),
         ({"queues": [BEST_EFFORT], "announced": [VIDEO]},
          "best effort AIFSN 4, CW 15..1023; stations' video AIFSN 2, CW 7..15, TXOP limit 3008 us"),
+        ({"queues": [], "announced": [ADMITTED]},
+         "stations' video AIFSN 2, CW 7..15, TXOP limit 3008 us, admitted stations only"),
+        ({"bounds": [log_fields.bound("10.0.4.1", 20, 35, 10073)]}, "20..35 segs of uid 10073 to 10.0.4.1"),
+        ({"flows": []}, "released"),
+        ({"flows": [log_fields.flow(10073, "10.0.4.1", "video", 29_000, 0), log_fields.flow(None, "", "", 0, 2_000_000)]
+          },
+         "uid 10073 to 10.0.4.1 as video 2.9 % of the air admitted, all to all UDP at 2.0 Mb/s"),
         ({"windows": []}, "released"),
         ({"windows": [log_fields.window("02:00:00:00:00:01", "10.0.4.1", 9000), log_fields.window("x", "", 5)]},
          "02:00:00:00:00:01 9000 bytes to 10.0.4.1, x 5 bytes to all"),

@@ -26,6 +26,7 @@ from airbound_testing.live import BSSID, MACS, QUEUE, upload
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/logs.md").read_text(encoding="utf-8")
 TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "array": (list,)}
+TYPES["boolean"] = (bool,)
 START_WITHIN_S = 300.0
 SEEN = access_point_pb2.StationDestination(
     address=bytes([10, 0, 4, 1]), connections=1, connections_sending=1, srtt_us=30_000, min_rtt_us=20_000
@@ -64,7 +65,7 @@ def check(fields: dict[str, Any], table: list[list[str]]) -> None:
             assert name in fields, fields
         if name in fields:
             assert isinstance(fields[name], types), fields
-            assert not isinstance(fields[name], bool), fields
+            assert isinstance(fields[name], bool) == (types == TYPES["boolean"]), fields
     for name, inner in OBJECTS.items():
         for item in fields.get(name, []) if table is LINE else []:
             check(item, inner)

@@ -42,7 +42,8 @@ def is_contention_window(slots: int) -> bool:
     return 0 <= slots <= CW_MAX and not slots & (slots + 1)
 
 
-def text(category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int) -> str:
+def text(category: str, aifsn: int, cw_min: int, cw_max: int, txop_limit: int, *, admission: bool = False) -> str:
     """One queue's parameters for a person."""
     txop = f", TXOP limit {txop_limit * 32} us" if txop_limit else ""
-    return f"{category.lower().replace('_', ' ')} AIFSN {aifsn}, CW {cw_min}..{cw_max}{txop}"
+    admitted = ", admitted stations only" if admission else ""
+    return f"{category.lower().replace('_', ' ')} AIFSN {aifsn}, CW {cw_min}..{cw_max}{txop}{admitted}"

@@ -63,7 +63,14 @@ def queue_text(message: access_point_pb2.Edca) -> str:
 def queue_fields(message: access_point_pb2.Edca) -> dict[str, Any]:
     """The same as docs/logs.md describes them."""
     category = _CATEGORIES.get(message.category, str(message.category))
-    return log_fields.queue(category, message.aifsn, message.cw_min, message.cw_max, message.txop_limit)
+    return log_fields.queue(
+        category,
+        message.aifsn,
+        message.cw_min,
+        message.cw_max,
+        message.txop_limit,
+        admission=message.admission,
+    )
 
 
 def mode_name(value: int) -> str:

@@ -114,6 +114,42 @@ def test_limits_of_windows() -> None:
     assert shown(released)[0].endswith("released")
 
 
+def test_flows_of_a_terminal() -> None:
+    flows = [
+        events_pb2.FlowSent(
+            uid=0,
+            destination="10.0.4.1",
+            category=access_point_pb2.ACCESS_CATEGORY_VIDEO,
+            admitted_us_per_s=285_000,
+        ),
+        events_pb2.FlowSent(udp_bps=2_000_000),
+        events_pb2.FlowSent(category=99),  # type: ignore[arg-type]
+    ]
+    event = events_pb2.Event(time_us=NOON_US, kind="flows", subject="x", flows=events_pb2.EventFlows(flows=flows))
+    text = "uid 0 to 10.0.4.1 as video 28.5 % of the air admitted, all to all UDP at 2.0 Mb/s, all to all"
+    assert shown(event)[0].endswith(text)
+    assert event_text.fields(event)["flows"] == [
+        {"uid": 0, "destination": "10.0.4.1", "category": "video", "admitted_us_per_s": 285_000},
+        {"udp_bps": 2_000_000},
+        {},
+    ]
+    released = events_pb2.Event(time_us=NOON_US, kind="flows", flows=events_pb2.EventFlows())
+    assert shown(released)[0].endswith("released")
+
+
+def test_a_bound_of_an_application_and_a_category_for_those_that_are_admitted() -> None:
+    sent = operations_pb2.BoundSent(destination="10.0.4.1", min_segs=8, max_segs=16, uid=10_073)
+    event = events_pb2.Event(time_us=NOON_US, kind="bounds", bounds=events_pb2.EventBounds(bounds=[sent]))
+    assert shown(event)[0].endswith("8..16 segs of uid 10073 to 10.0.4.1")
+    assert event_text.fields(event)["bounds"][0]["uid"] == 10_073
+    video = access_point_pb2.Edca(
+        category=access_point_pb2.ACCESS_CATEGORY_VIDEO, aifsn=2, cw_min=7, cw_max=15, txop_limit=94, admission=True
+    )
+    event = events_pb2.Event(time_us=NOON_US, kind="edca", queues=events_pb2.EventQueues(stations=[video]))
+    assert shown(event)[0].endswith("CW 7..15, TXOP limit 3008 us, admitted stations only")
+    assert event_text.fields(event)["announced"][0]["admission"] is True
+
+
 def test_fields_are_those_of_the_log() -> None:
     assert event_text.fields(bounds(("198.51.100.1", 1, 12), ("", 2, 4))) == {
         "sequence": 7,

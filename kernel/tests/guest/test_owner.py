@@ -168,7 +168,7 @@ class OwnerAndDestination(Dialling):
         self.assertGreater(sum(counts[f"uid {APP} dst {SERVER4}/32 50 60"]), 0)
         before = counts[f"uid {APP} 30 40"]
         time.sleep(1)
-        self.assertEqual(statistics(at="phone")[f"uid {APP} 30 40"], before, "a rule that does not decide counts nothing")
+        self.assertEqual(statistics(at="phone")[f"uid {APP} 30 40"], before, "it does not decide: it counts nothing")
         write_bounds(f"flush\n{others}\n", at="phone")
         time.sleep(0.2)
         for _, largest in windows():
