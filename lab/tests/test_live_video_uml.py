@@ -58,7 +58,7 @@ def test_with_its_class_it_never_stops_and_without_it_does(with_class: Cell, boo
     without = trial(boot("airbound@no-classes"))
     found = trial(with_class)
     assert without.interruptions > 0
-    assert found.interruptions == 0
+    assert all(video.is_whole for video in found.videos)
     assert found.video_mbps > 0.65
     # Others contend less while one of them has a category of its own.
     assert found.others_mbps >= 0.95 * without.others_mbps
@@ -77,4 +77,4 @@ def test_all_others_lie_and_it_is_no_worse_than_without_control(boot: Callable[.
     """They claim to be live, or mark what they send; marks alone would starve who does not."""
     marked = trial(boot("airbound", mark=7))
     assert marked.video_mbps > 0.65
-    assert marked.interruptions == 0
+    assert all(video.is_whole for video in marked.videos)

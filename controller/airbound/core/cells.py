@@ -8,6 +8,7 @@ from airbound.core.cell.stations import Change
 from airbound.core.cell_decisions import CellDecisions, cell_due_at_us, senders_note
 from airbound.core.effects import CellChanged, CellForgotten, Effect, Note, StationsChanged
 from airbound.core.events import AccessPointReported, Disowned, Owned
+from airbound.core.live_decision import observe_priorities
 from airbound.core.placement import Placement
 from airbound.core.principals import Stream
 from airbound.core.rate_notes import note_assumed_rates
@@ -97,9 +98,9 @@ class Cells:
             widened, notes = observe_widening(cell, now_us)
             moved, effects = moved or widened, effects + notes + note_assumed_rates(cell, now_us)
         effects += self._move_stations(cell, change, now_us)
+        if cell.live.flows or cell.priorities.announced_at_us or cell.stations.send_priorities():
+            observe_priorities(cell, now_us)
         if cell.live.flows:
-            granted = {key.mac for key, flow in cell.live.flows.items() if flow.granted}
-            cell.priorities.observe(cell.stations.by_mac, granted, now_us)
             effects += self._decisions.decide_live(cell, now_us)
         if other_settings:
             effects += self._placement.place_stations(cell, now_us)

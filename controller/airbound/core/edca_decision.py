@@ -41,7 +41,7 @@ def _decide(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Re
     """The set for uploads and live flows, and why, or why the access point is to have its own parameters."""
     reason, queues = _for_uploads(cell, access_point, now_us)
     state = access_point.edca
-    if state is None or not cell.live.granted or reason.waits or reason.code is Code.CELL_STALE:
+    if state is None or reason.waits or reason.code is Code.CELL_STALE:
         return reason, queues
     priorities, why = announced_priorities(cell, state, queues, now_us)
     return (why if why is not None and not queues else reason), (*queues, *priorities)

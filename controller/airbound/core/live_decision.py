@@ -71,10 +71,18 @@ def _choose(cell: CellState, now_us: int) -> None:
 
     claimants = cell.stations.active_senders + cell.stations.active_receivers
     cell.live.choose(cell.settings.parameters.live, restriction, carries_bps, claimants, now_us)
-    if not announces_admission(cell):
-        cell.priorities.announced_at_us = 0
-    elif not cell.priorities.announced_at_us:
-        cell.priorities.announced_at_us = now_us
+
+
+def observe_priorities(cell: CellState, now_us: int) -> None:
+    """Take in what stations send as video and voice, by the access point's report."""
+    priorities = cell.priorities
+    granted = {key.mac for key, flow in cell.live.flows.items() if flow.granted}
+    priorities.observe(cell.stations.by_mac, granted, now_us)
+    sent = cell.access_point.edca_sent if cell.access_point is not None else None
+    if sent is None or not any(queue.admission for queue in sent.entries):
+        priorities.announced_at_us = 0
+    elif not priorities.announced_at_us:
+        priorities.announced_at_us = now_us
 
 
 def flow_restriction(cell: CellState, terminal: Terminal) -> Reason | None:
@@ -149,20 +157,29 @@ def announces_admission(cell: CellState) -> bool:
 def announced_priorities(
     cell: CellState, state: EdcaState, queues: tuple[Edca, ...], now_us: int
 ) -> tuple[tuple[Edca, ...], Reason | None]:
-    """What is to be announced of video and voice beside these queues, and why; nothing while no flow is granted."""
-    if not (state.can_set_stations and state.takes_priorities and state.wmm and cell.live.granted):
+    """What is to be announced of video and voice beside these queues, and why: nothing while no flow is granted, unless
+    what others send in these categories crowds out the rest.
+    """
+    parameters, priorities = cell.settings.parameters.live, cell.priorities
+    is_able = state.can_set_stations and state.takes_priorities and state.wmm and parameters.enabled
+    crowded = priorities.is_crowded(now_us)
+    if not is_able or not (cell.live.granted or crowded) or cell_restriction(cell) is not None:
         return (), None
     known = {queue.category: queue for queue in state.stations}
-    best_effort = next(
-        (queue for queue in queues if queue.announced and queue.category is Category.BEST_EFFORT),
-        known.get(Category.BEST_EFFORT),
-    )
-    closed_by = cell.priorities.closed_by(now_us)
-    if closed_by and best_effort is not None:
-        same = best_effort._replace(announced=True)
-        reason = Reason(Code.PRIORITY_NOT_GRANTED, mac_text(closed_by))
-        return tuple(same._replace(category=category) for category in (Category.VIDEO, Category.VOICE)), reason
-    video = known.get(Category.VIDEO)
-    if video is None or not announces_admission(cell):
+    misused_by, admits = priorities.closed_by(now_us), announces_admission(cell)
+    if misused_by or (crowded and cell.live.granted and not admits):
+        best_effort = next(
+            (queue for queue in queues if queue.announced and queue.category is Category.BEST_EFFORT),
+            known.get(Category.BEST_EFFORT),
+        )
+        if best_effort is not None:
+            same = best_effort._replace(announced=True)
+            reason = Reason(Code.PRIORITY_NOT_GRANTED, mac_text(misused_by or priorities.station))
+            return tuple(same._replace(category=category) for category in (Category.VIDEO, Category.VOICE)), reason
+    closed = (Category.VIDEO, Category.VOICE) if crowded and priorities.voice else (Category.VIDEO,)
+    found = tuple(known[category]._replace(announced=True, admission=True) for category in closed if category in known)
+    if not found or not (crowded or admits):
         return (), None
-    return (video._replace(announced=True, admission=True),), Reason(Code.LIVE_FLOWS, after=cell.live.granted)
+    if crowded and not cell.live.granted:
+        return found, Reason(Code.PRIORITY_NOT_GRANTED, mac_text(priorities.station))
+    return found, Reason(Code.LIVE_FLOWS, after=cell.live.granted)

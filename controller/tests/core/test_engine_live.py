@@ -204,6 +204,53 @@ def test_the_categories_have_no_advantage_while_somebody_uses_them_without_a_gra
     assert cell.announced == [ANNOUNCED]
 
 
+@pytest.mark.parametrize("category", ["video", "voice"])
+def test_categories_that_crowd_out_the_rest_are_closed_before_anybody_can_say_that_he_is_live(category: str) -> None:
+    cell = Cell()
+    cell.live = set()
+    for _ in range(6):
+        for phone in PHONES[1:]:
+            sender = cell.scenario.phones.get(phone)
+            if sender is not None:
+                sender.video_packets += 300 * (category == "video")
+                sender.voice_packets += 300 * (category == "voice")
+        cell.run(0.5)
+    voice = [VOICE._replace(announced=True, admission=True)] if category == "voice" else []
+    assert cell.announced == [ANNOUNCED, *voice]
+    reason = cell.scenario.engine.cells[BSSID].edca_reason
+    assert reason is not None
+    assert cell.point_flows == ()
+    cell.live = {PHONES[0]}
+    cell.report()
+    assert cell.flows()
+    assert cell.announced == [ANNOUNCED, *voice]
+
+
+def test_where_a_granted_phone_cannot_be_admitted_a_crowd_has_no_advantage() -> None:
+    cell = Cell()
+    cell.abilities = dict.fromkeys(PHONES, MARKS_ONLY)
+    cell.run(1)
+    for _ in range(6):
+        cell.scenario.phones[PHONES[2]].video_packets += 1500
+        cell.run(0.5)
+    same = BEST_EFFORT._replace(announced=True)
+    assert cell.announced == [same._replace(category=category) for category in (Category.VIDEO, Category.VOICE)]
+
+
+@pytest.mark.parametrize("how", ["off", "observe"])
+def test_a_crowd_is_left_alone_where_nothing_is_to_be_done(how: str) -> None:
+    cell = Cell()
+    cell.live = set()
+    cell.run(1)
+    cell.scenario.do(
+        ModeSet("observe") if how == "observe" else Reconfigured(Parameters(live=LiveParameters(enabled=False)))
+    )
+    for _ in range(6):
+        cell.scenario.phones[PHONES[2]].video_packets += 1500
+        cell.run(0.5)
+    assert cell.announced == []
+
+
 def test_a_flow_that_is_not_live_loses_its_grant() -> None:
     cell = Cell()
     cell.run(3)

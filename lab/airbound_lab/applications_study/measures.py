@@ -52,6 +52,13 @@ class Video:
     mbps: float
     cwnd_max_segs: int
     settled: bool
+    shown: bool = True
+    """Whether the player ever had enough to begin."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it was shown without an interruption."""
+        return self.shown and not self.total
 
     @property
     def total(self) -> int:
@@ -89,6 +96,7 @@ def video(run: Run) -> Video:
 
 
 def _video(run: Run, result: ApplicationResult) -> Video:
+    seen = result.video
     skipped, continued = result.interruptions("skipped"), result.interruptions("continued")
     return Video(
         seed=run.seed,
@@ -101,6 +109,7 @@ def _video(run: Run, result: ApplicationResult) -> Video:
         mbps=mbps(result.connections),
         cwnd_max_segs=max(result.connections.cwnd_segs, default=0),
         settled=settled(result.connections),
+        shown=seen is not None and seen.shown_from_s is not None,
     )
 
 

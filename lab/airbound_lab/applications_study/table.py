@@ -89,7 +89,9 @@ def trial_rows(sender: str, trials: Sequence[Video]) -> list[list[str]]:
             skipped, continued = published.SKIPPED[number], published.CONTINUED[number]
             printed = [str(skipped), str(continued), str(skipped + continued)]
         lengths = " ".join(f"{length_s:.1f}" for length_s in trial.skipped_s) or "-"
-        counts = [str(trial.skipped), str(trial.continued), str(trial.total)]
+        counts = (
+            [str(trial.skipped), str(trial.continued), str(trial.total)] if trial.shown else ["never shown", "", ""]
+        )
         table.append([str(trial.seed), *counts, lengths, f"{trial.still_s:.1f}", f"{trial.missing_s:.1f}", *printed])
     table.append(["mean", *_means(trials)])
     return table

@@ -68,15 +68,16 @@ def trial(run: Run) -> Trial:
 
 def rows(every: Sequence[Found]) -> list[list[str]]:
     """Heading and a row for each mode in each cell; rates are means of the trials."""
-    heading = ["cell", "phones", "others", "mode", "videos without interruption", "interruptions", "still s"]
+    heading = ["cell", "phones", "others", "mode", "shown whole", "never shown", "interruptions", "still s"]
     table = [[*heading, "missing s", "video Mb/s", "others Mb/s", "total"]]
     for found in every:
         videos = [video for trial in found.trials for video in trial.videos]
-        whole = sum(not video.total for video in videos)
+        whole = sum(video.is_whole for video in videos)
         video_mbps = statistics.fmean(trial.video_mbps for trial in found.trials)
         others_mbps = statistics.fmean(trial.others_mbps for trial in found.trials)
         table.append([
             *(found.cell, str(found.terminals), found.others, found.mode, f"{whole} of {len(videos)}"),
+            str(sum(not video.shown for video in videos)),
             str(sum(video.total for video in videos)),
             f"{statistics.fmean(video.still_s for video in videos):.1f}",
             f"{statistics.fmean(video.missing_s for video in videos):.1f}",

@@ -105,11 +105,19 @@ def test_the_table_has_what_videos_lost_and_what_others_had(make_results: Callab
     heading, row = table.rows([found])
     shown = dict(zip(heading, row, strict=True))
     assert (shown["cell"], shown["phones"], shown["others"], shown["mode"]) == ("11g", "8", "udp", "cubic")
-    assert (shown["videos without interruption"], shown["interruptions"]) == ("1 of 2", "1")
+    assert (shown["shown whole"], shown["never shown"], shown["interruptions"]) == ("1 of 2", "0", "1")
     assert (shown["still s"], shown["missing s"], shown["video Mb/s"]) == ("1.5", "1.2", "0.80")
     assert shown["others Mb/s"] == f"{others_mbps:.1f}"
     assert shown["total"] == f"{others_mbps + 0.8:.1f}"
     assert [trial.interruptions for trial in found.trials] == [0, 1]
+
+
+def test_a_video_that_never_began_was_not_shown_whole(make_results: Callable[..., Results]) -> None:
+    (case, run), _ = runs(make_results)
+    never = replace(WHOLE, video=VideoResult((), (), None, ()))
+    heading, row = table.rows(table.gather([(case, replace(run, applications=(never,)))]))
+    shown = dict(zip(heading, row, strict=True))
+    assert (shown["shown whole"], shown["never shown"]) == ("0 of 1", "1")
 
 
 def test_the_document_has_every_figure(make_results: Callable[..., Results]) -> None:

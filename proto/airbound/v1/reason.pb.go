@@ -118,8 +118,8 @@ const (
 	ReasonCode_REASON_CODE_WIDENED ReasonCode = 56
 	// before, after: live flows that leave in the category for video; before: where that changed.
 	ReasonCode_REASON_CODE_LIVE_FLOWS ReasonCode = 57
-	// A station sends video or voice, which are closed while live flows have the category: it has no advantage by that,
-	// and nobody else. subject: the station.
+	// A station sends video or voice without a grant: these categories are closed, for admitted stations only, or have no
+	// advantage for anybody where that does not help. subject: the station, of several the one that sends most.
 	ReasonCode_REASON_CODE_PRIORITY_NOT_GRANTED ReasonCode = 58
 	// before, after: bounds for single applications of the terminal.
 	ReasonCode_REASON_CODE_APPLICATIONS ReasonCode = 59
@@ -626,7 +626,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x14REASON_CODE_PHY_RATE\x107\x1aM\x82\xb5\x18Ihighest PHY rate of the cell's senders {before:mbps} -> {after:mbps} Mb/s\x12\xa3\x01\n" +
 	"\x13REASON_CODE_WIDENED\x108\x1a\x89\x01\x82\xb5\x18\x84\x01maxima {before:ratio} -> {after:ratio} times as computed, beside an unlimited sender, downloads or other cells, or before bounds end\x12\\\n" +
 	"\x16REASON_CODE_LIVE_FLOWS\x109\x1a@\x82\xb5\x18<live flows with the category for video [{before} -> ]{after}\x12\x8b\x01\n" +
-	" REASON_CODE_PRIORITY_NOT_GRANTED\x10:\x1ae\x82\xb5\x18a{subject} sends video or voice without a grant: while it does, these categories have no advantage\x12T\n" +
+	" REASON_CODE_PRIORITY_NOT_GRANTED\x10:\x1ae\x82\xb5\x18a{subject} sends video or voice without a grant: these categories are closed, or have no advantage\x12T\n" +
 	"\x18REASON_CODE_APPLICATIONS\x10;\x1a6\x82\xb5\x182bounds for single applications {before} -> {after}\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +

@@ -4,16 +4,18 @@ which of them have the category for video.
 
 A live flow needs a rate at every moment:
 
-    need = max(rate_bps, 1.25 x what it sent lately), at most an equal part of the air if that is more than rate_bps
+    need = rate_bps, or 1.25 x what it sent lately if that is more and it has no queue, at most what an equal part of
+           the air carries
     part = need / what its station's PHY rate carries, by the highest rate of late: where many contend, rate control of
            older phones falls to the lowest, until the flow has its category
 
 Flows are granted in the order in which they began, as long as their parts are at most `air_most` together. Others get
 what everybody gets. A granted flow keeps its grant until it ends: what it needs may vary by a fifth.
 
-A source that makes a rate leaves its queue nearly empty when it gets that. A flow that claims to be live, gets its need
-and still has more than half a second of it queued for `TAKES_ALL_US` is something else, a file for example, and has no
-grant for a minute, the next time for twice as long. So a false claim is worth little.
+A source that makes a rate leaves its queue nearly empty when it gets that, or has it shorter from second to second
+after an outage. A flow that claims to be live, gets its need and for `TAKES_ALL_US` has more than half a second of it
+queued, and no less at the end, is something else, a file for example: it has no grant for a minute, the next time for
+twice as long. So a false claim is worth little.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ LIVE = 1  # airbound.v1.ApplicationClass
 NEED_PER_RATE = 1.25  # a picture with much movement in it needs more than the mean
 SMOOTHING_US = 3_000_000
 QUEUED_S = 0.5  # of its rate, beyond what is on its way
-TAKES_ALL_US = 20_000_000
+TAKES_ALL_US = 5_000_000
+SHORTER = 0.9  # of a queue, when it has become so
 WITHOUT_GRANT_US, WITHOUT_GRANT_MOST_US = 60_000_000, 3_600_000_000
 RATE_HALVES_US = 10_000_000  # of a highest rate that was not seen again
 KEPT_AIR = 1.2  # times air_most, until a flow that has a grant loses it
@@ -71,7 +74,8 @@ class LiveFlow:
     admitted_us_per_s: int = 0
     refused: Reason | None = None  # why it has no grant
     granted: bool = False
-    full_since_us: int = 0  # gets its need and has a queue; 0: does not
+    full_since_us: int = 0  # gets its need and has a queue, which has not become shorter; 0: does not
+    full_bytes: int = 0  # of the queue, then
     without_until_us: int = 0  # takes all: no grant before this time
     without_us: int = 0  # for how long that was, the last time
 
@@ -92,9 +96,11 @@ class LiveFlow:
     @property
     def is_short(self) -> bool:
         """Whether it gets less than it sends: it has a queue, and less than it needs."""
-        return self._has_queue() and self.used_bps * NEED_PER_RATE < self.need_bps
+        return self.has_queue and self.used_bps * NEED_PER_RATE < self.need_bps
 
-    def _has_queue(self) -> bool:
+    @property
+    def has_queue(self) -> bool:
+        """Whether more than half a second of what it sends waits."""
         queue_s = self.path_us / 1e6 + QUEUED_S
         return self.queued_bytes * 8 > queue_s * self.used_bps
 
@@ -106,10 +112,11 @@ class LiveFlow:
     def _find_out(self, now_us: int) -> None:
         """Whether it takes all that it gets."""
         gets_need = self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps
-        if not gets_need or not self._has_queue():
+        if not gets_need or not self.has_queue:
             self.full_since_us = 0
             return
-        self.full_since_us = self.full_since_us or now_us
+        if not self.full_since_us or self.queued_bytes < SHORTER * self.full_bytes:
+            self.full_since_us, self.full_bytes = now_us, self.queued_bytes
         if now_us - self.full_since_us >= TAKES_ALL_US:
             self.without_us = min(max(2 * self.without_us, WITHOUT_GRANT_US), WITHOUT_GRANT_MOST_US)
             self.without_until_us, self.full_since_us = now_us + self.without_us, 0
@@ -210,8 +217,8 @@ def _need(flow: LiveFlow, parameters: LiveParameters, claimants: int) -> tuple[f
     """The rate that a flow needs, and the part of the air for that; the whole if its station's rate is not known."""
     if flow.carries_bps <= 0:
         return parameters.rate_bps, 1.0
-    most_bps = max(parameters.rate_bps, flow.carries_bps / max(1, claimants))
-    need_bps = min(max(parameters.rate_bps, NEED_PER_RATE * flow.used_bps), most_bps)
+    most_bps, own_bps = flow.carries_bps / max(1, claimants), 0.0 if flow.has_queue else NEED_PER_RATE * flow.used_bps
+    need_bps = max(parameters.rate_bps, min(own_bps, most_bps))
     return need_bps, min(1.0, need_bps / flow.carries_bps)
 
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations that send video or voice without a grant, while these categories are closed for granted live flows.
+"""Stations that send video or voice without a grant.
 
-An access point that demands admission for a category (ACM) has Linux' stations send what was not admitted as best
-effort. Other drivers may not look at that. Their frames are seen by their traffic identifiers; a call's few small
-frames of voice are nobody's harm.
+Two findings. While these categories are closed (the access point demands admission, ACM), Linux' stations send what was
+not admitted as best effort; a driver that does not look at that is *found*. And where nobody has a grant, the
+categories are open: if most of what the cell's stations send is in them, it is *crowded out*, and they are to be
+closed, before whoever needs them can say so.
+
+Frames are seen by their traffic identifiers. A call's few small frames of voice are nobody's harm.
 """
 
 from __future__ import annotations
@@ -19,6 +22,9 @@ VIDEO_PACKETS_PER_S = 20  # 240 kb/s in full frames
 VOICE_PACKETS_PER_S = 150  # a call has 50, both ways counted 100
 TAKEN_OVER_US = 3_000_000  # after which stations have what a beacon announced
 REMEMBERED_US = 60_000_000  # after it was last seen
+MOST = 0.5  # of what stations send
+MANY_PACKETS_PER_S = 200
+CLOSED_US = 600_000_000  # closed so long, after most was in them: who keeps to that is not seen meanwhile
 
 
 @dataclass(slots=True)
@@ -28,26 +34,50 @@ class Priorities:
     announced_at_us: int = 0  # when admission was announced; 0: it is not
     station: Mac = b""  # that sends so
     until_us: int = 0
-    counts: dict[Mac, tuple[int, int]] = field(default_factory=dict)  # at the last report
+    crowded_until_us: int = 0
+    voice: bool = False  # whether it was voice, too
+    counts: dict[Mac, tuple[int, int, int]] = field(default_factory=dict)  # video, voice, all: at the last report
     counted_at_us: int = 0
 
     def observe(self, stations: dict[Mac, StationState], granted: set[Mac], now_us: int) -> None:
         """Take in a report's counters."""
         before, elapsed_us = self.counts, now_us - self.counted_at_us
         self.counts = {
-            mac: (state.latest.rx_video_packets, state.latest.rx_voice_packets) for mac, state in stations.items()
+            mac: (state.latest.rx_video_packets, state.latest.rx_voice_packets, state.latest.rx_packets)
+            for mac, state in stations.items()
         }
         self.counted_at_us = now_us
-        if not self.announced_at_us or now_us - self.announced_at_us < TAKEN_OVER_US or elapsed_us <= 0:
+        if elapsed_us <= 0:
             return
-        for mac, (video, voice) in self.counts.items():
-            old_video, old_voice = before.get(mac, (video, voice))
-            many = (voice - old_voice) * 1e6 > VOICE_PACKETS_PER_S * elapsed_us
-            if mac not in granted:
-                many |= (video - old_video) * 1e6 > VIDEO_PACKETS_PER_S * elapsed_us
-            if many:
+        known = [
+            (mac, video - before[mac][0], voice - before[mac][1], packets - before[mac][2])
+            for mac, (video, voice, packets) in self.counts.items()
+            if mac in before and packets >= before[mac][2]
+        ]
+        if self.announced_at_us:
+            if now_us - self.announced_at_us >= TAKEN_OVER_US:
+                self._find(known, granted, elapsed_us, now_us)
+        else:
+            self._crowded_out(known, elapsed_us, now_us)
+
+    def _find(self, known: list[tuple[Mac, int, int, int]], granted: set[Mac], elapsed_us: int, now_us: int) -> None:
+        for mac, video, voice, _ in known:
+            many = voice * 1e6 > VOICE_PACKETS_PER_S * elapsed_us
+            if many or (mac not in granted and video * 1e6 > VIDEO_PACKETS_PER_S * elapsed_us):
                 self.station, self.until_us = mac, now_us + REMEMBERED_US
                 return
+
+    def _crowded_out(self, known: list[tuple[Mac, int, int, int]], elapsed_us: int, now_us: int) -> None:
+        video, voice = sum(entry[1] for entry in known), sum(entry[2] for entry in known)
+        packets = sum(entry[3] for entry in known)
+        if (video + voice) * 1e6 > MANY_PACKETS_PER_S * elapsed_us and video + voice > MOST * packets:
+            self.station = max(known, key=lambda entry: entry[1] + entry[2])[0]
+            self.crowded_until_us = now_us + CLOSED_US
+            self.voice = voice * 1e6 > VOICE_PACKETS_PER_S * elapsed_us
+
+    def is_crowded(self, now_us: int) -> bool:
+        """Whether the categories are to be closed, though nobody has a grant."""
+        return now_us < self.crowded_until_us
 
     def closed_by(self, now_us: int) -> Mac:
         """The station for which the categories are to have no advantage; empty if there is none."""

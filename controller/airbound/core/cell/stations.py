@@ -374,6 +374,10 @@ class Stations:
         self._survey = survey
         return active_us, busy_us
 
+    def send_priorities(self) -> bool:
+        """Whether one of them has ever sent video or voice."""
+        return any(state.latest.rx_video_packets or state.latest.rx_voice_packets for state in self.by_mac.values())
+
     def addresses(self) -> Iterable[Mac]:
         """Who is associated."""
         return self.by_mac.keys()

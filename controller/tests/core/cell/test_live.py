@@ -123,9 +123,9 @@ def test_a_station_without_a_known_rate_has_no_grant() -> None:
 
 def test_a_flow_that_takes_all_that_it_gets_loses_its_grant_for_longer_each_time() -> None:
     live = LiveFlows()
-    at_s = run(live, mac(1), 1e6, 15, queued=400_000)
+    at_s = run(live, mac(1), 1e6, 15)
     assert the_flow(live).granted
-    at_s = run(live, mac(1), 1e6, TAKES_ALL_US // SECOND_US, queued=400_000, start_s=at_s)
+    at_s = run(live, mac(1), 1e6, TAKES_ALL_US // SECOND_US + 1, queued=400_000, start_s=at_s)
     flow = the_flow(live)
     assert flow.refused == Reason(Code.TAKES_ALL, limit=60)
     ended_us = flow.without_until_us
@@ -139,6 +139,23 @@ def test_a_flow_that_takes_all_that_it_gets_loses_its_grant_for_longer_each_time
         choose(live, now_us)
     assert flow.refused == Reason(Code.TAKES_ALL, limit=120)
     assert WITHOUT_GRANT_MOST_US >= 2 * WITHOUT_GRANT_US
+
+
+def test_a_live_flow_that_catches_up_after_an_outage_keeps_its_grant() -> None:
+    live = LiveFlows()
+    at_s = run(live, mac(1), 700e3, 15)
+    queued = 1_300_000  # 15 s
+    for second in range(at_s, at_s + 100):
+        observe(live, mac(1), part(110_000 * second, queued=queued), second * SECOND_US)
+        choose(live, second * SECOND_US)
+        queued = max(0, queued - 35_000)
+        assert the_flow(live).granted, (second, queued)
+
+
+def test_what_it_needs_does_not_grow_by_a_queue() -> None:
+    live = LiveFlows()
+    run(live, mac(1), 5e6, 4, queued=10_000_000)
+    assert the_flow(live).need_bps == PARAMETERS.rate_bps
 
 
 @pytest.mark.parametrize(

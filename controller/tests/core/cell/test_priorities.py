@@ -2,7 +2,7 @@
 """Who sends video or voice without a grant."""
 
 from airbound.core.addresses import Mac
-from airbound.core.cell.priorities import REMEMBERED_US, TAKEN_OVER_US, Priorities
+from airbound.core.cell.priorities import CLOSED_US, REMEMBERED_US, TAKEN_OVER_US, Priorities
 from airbound.core.cell.stations import StationState
 from airbound.core.reports import Station
 from airbound_testing.scenario import mac
@@ -11,11 +11,19 @@ SECOND_US = 1_000_000
 
 
 def seen(
-    priorities: Priorities, seconds: int, *, video: int = 0, voice: int = 0, granted: set[Mac] | None = None
+    priorities: Priorities,
+    seconds: int,
+    *,
+    video: int = 0,
+    voice: int = 0,
+    packets: int = 1000,
+    granted: set[Mac] | None = None,
 ) -> Mac:
     """By whom the categories are closed after a station sent so many of each a second."""
     for second in range(seconds + 1):
-        station = Station(mac(1), rx_packets=10**6, rx_video_packets=video * second, rx_voice_packets=voice * second)
+        station = Station(
+            mac(1), rx_packets=packets * second, rx_video_packets=video * second, rx_voice_packets=voice * second
+        )
         state = StationState(station, station, 0, 0)
         priorities.observe({mac(1): state}, granted or set(), second * SECOND_US)
     return priorities.closed_by(seconds * SECOND_US)
@@ -59,3 +67,40 @@ def test_a_station_that_has_just_come_is_not_taken_for_one_by_its_first_counters
     priorities.observe({}, set(), 0)
     priorities.observe({mac(2): StationState(station, station, 0, 0)}, set(), SECOND_US)
     assert not priorities.closed_by(SECOND_US)
+
+
+def test_categories_in_which_most_is_sent_are_crowded() -> None:
+    priorities = Priorities()
+    seen(priorities, 1, video=600)
+    assert priorities.is_crowded(SECOND_US)
+    assert (priorities.station, priorities.voice) == (mac(1), False)
+    assert priorities.is_crowded(SECOND_US + CLOSED_US - 1)
+    assert not priorities.is_crowded(SECOND_US + CLOSED_US)
+    assert not priorities.closed_by(SECOND_US)
+
+
+def test_half_of_it_or_few_packets_are_no_crowd() -> None:
+    for given in ({"video": 500}, {"video": 190, "packets": 190}, {"voice": 100, "packets": 150}):
+        priorities = Priorities()
+        seen(priorities, 3, **given)
+        assert not priorities.is_crowded(0)
+
+
+def test_a_crowd_of_voice_is_known_as_such() -> None:
+    priorities = Priorities()
+    seen(priorities, 1, voice=900)
+    assert (priorities.is_crowded(SECOND_US), priorities.voice) == (True, True)
+
+
+def test_what_is_closed_is_not_looked_at_for_a_crowd() -> None:
+    priorities = announced()
+    seen(priorities, 1, video=900, granted={mac(1)})
+    assert not priorities.is_crowded(0)
+
+
+def test_counters_that_start_again_say_nothing() -> None:
+    priorities = Priorities()
+    for second, packets in ((0, 10_000), (1, 500)):
+        station = Station(mac(1), rx_packets=packets, rx_video_packets=packets)
+        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), second * SECOND_US)
+    assert not priorities.is_crowded(SECOND_US)
