@@ -104,7 +104,7 @@ func TestFlowsOfARunningAgent(t *testing.T) {
 		self.GetFlowsMax() != flows.Max || !strings.HasPrefix(self.GetFlowsRefusal(), "find nl80211 in the kernel: ") {
 		t.Errorf("%v", self)
 	}
-	uid := uint32(os.Getuid()) //nolint:gosec // never negative
+	uid := uint32(os.Getuid())
 	err := stream.Send(setFlows(5, &airboundv1.Flow{
 		Uid: &uid, Category: airboundv1.AccessCategory_ACCESS_CATEGORY_VIDEO, AdmittedUsPerS: 1000,
 	}))
@@ -155,11 +155,12 @@ func TestTheOwnerForbidsFlows(t *testing.T) {
 	c := startController(t, "127.0.0.1:0")
 	p.run(c.address, "--no-flows")
 	first := c.report(t, "the first", func(report *airboundv1.TerminalReport) bool { return report.GetAgent() != nil })
-	if self := first.GetAgent(); self.GetCanMark() || self.GetFlowsMax() != 0 || self.GetFlowsRefusal() != "--no-flows" {
+	self := first.GetAgent()
+	if self.GetCanMark() || self.GetFlowsMax() != 0 || self.GetFlowsRefusal() != "--no-flows" {
 		t.Errorf("%v", self)
 	}
-	if findings, _ := p.examined("--plain-text", "--controller", c.address, "--interface", "wlan0", "--no-flows"); strings.
-		Contains(fmt.Sprint(findings), "flows") {
+	findings, _ := p.examined("--plain-text", "--controller", c.address, "--interface", "wlan0", "--no-flows")
+	if strings.Contains(fmt.Sprint(findings), "flows") {
 		t.Errorf("%v", findings)
 	}
 }
