@@ -16,7 +16,7 @@ WALL_LIMIT_S = 300
 
 
 def assert_passes(package: str, name: str, folder: Path, *, line: str, loss: str) -> None:
-    """Build the test of a package, run it on a kernel line with a link that loses so much: it must pass."""
+    """Build a test of a package, run it on a kernel line, on a link with these losses, and assert that it passes."""
     host.check_tools()
     program = folder / "package.test"
     environment = os.environ | {"CGO_ENABLED": "0"}
