@@ -12,7 +12,7 @@ use_go
 
 phone="phone-agent/apply/ebpf"
 arrival="phone-agent/arrival"
-flows=phone-agent/flows/tcbpf
+flows="phone-agent/flows/tcbpf"
 windows=ap-firmware/windows/tcbpf
 station_flows=ap-firmware/stationflows/tcbpf
 out=$(mktemp -d)
