@@ -100,7 +100,7 @@ class Cells:
         effects += self._move_stations(cell, change, now_us)
         if cell.live.flows or cell.priorities.announced_at_us or cell.stations.send_priorities():
             observe_priorities(cell, now_us)
-        if cell.live.flows:
+        if cell.live.flows or cell.pacing.paces or cell.pacing.had:
             effects += self._decisions.decide_live(cell, now_us)
         if other_settings:
             effects += self._placement.place_stations(cell, now_us)

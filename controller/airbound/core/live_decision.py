@@ -53,7 +53,7 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
         cell.live.flows.clear()
         effects.append(failed(cell, error, cell.live.failures_total))
     for terminal in cell.terminals.values():
-        if terminal.has_flows or terminal.apps:
+        if terminal.has_flows or terminal.apps or terminal.mac in cell.pacing.paces:
             effects += decide_flows(cell, terminal, now_us, error)
     effects += decide_station_flows(cell, now_us)
     now = {key: flow.window_bps for key, flow in cell.live.flows.items()}
@@ -108,8 +108,13 @@ def decide_flows(cell: CellState, terminal: Terminal, now_us: int, error: Reason
     if unavailable is not None and unavailable.waits:
         return []
     live = {key: flow for key, flow in cell.live.flows.items() if key.mac == terminal.mac}
-    flows = () if unavailable is not None else granted_flows(terminal, live)
-    reason = unavailable or Reason(Code.LIVE_FLOWS, after=len(flows))
+    pace = cell.pacing.paces.get(terminal.mac)
+    paced = () if pace is None or unavailable is not None else (Flow(None, b"", udp_bps=round(pace.bps)),)
+    granted = () if unavailable is not None else granted_flows(terminal, live, len(paced))
+    flows = (*granted, *paced)
+    reason = unavailable or Reason(Code.LIVE_FLOWS, after=len(granted))
+    if paced and pace is not None and not granted:
+        reason = Reason(Code.PACED, after=pace.bps)
     if not flows and unavailable is None:
         refused = [flow.refused for flow in live.values() if flow.refused is not None]
         reason = refused[0] if refused else Reason(Code.NO_LIVE_FLOW)
@@ -117,9 +122,9 @@ def decide_flows(cell: CellState, terminal: Terminal, now_us: int, error: Reason
     return flows_command(terminal, flows, reason, cell.settings, now_us)
 
 
-def granted_flows(terminal: Terminal, live: dict[FlowKey, LiveFlow]) -> tuple[Flow, ...]:
+def granted_flows(terminal: Terminal, live: dict[FlowKey, LiveFlow], others: int = 0) -> tuple[Flow, ...]:
     """What a terminal is to do with its live flows: an entry for each application of one. What is admitted is for the
-    flow as a whole, so the first of its applications has it.
+    flow as a whole, so the first of its applications has it. There are so many other entries.
     """
     flows, admits = list[Flow](), terminal.flow_abilities.can_admit
     for key, flow in sorted(live.items()):
@@ -127,7 +132,7 @@ def granted_flows(terminal: Terminal, live: dict[FlowKey, LiveFlow]) -> tuple[Fl
             admitted_us = flow.admitted_us_per_s if admits else 0
             for number, uid in enumerate(flow.uids):
                 flows.append(Flow(uid, key.address, Category.VIDEO, 0 if number else admitted_us))
-    return tuple(flows[: terminal.flow_abilities.flows_max])
+    return tuple(flows[: terminal.flow_abilities.flows_max - others])
 
 
 def decide_station_flows(cell: CellState, now_us: int) -> list[Effect]:

@@ -231,6 +231,18 @@ class LiveParameters:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
+class PacingParameters:
+    """UDP of phones with an agent: cell/pacing.py."""
+
+    enabled: Annotated[
+        bool,
+        Field(
+            description="true: UDP of a phone that sends no TCP has its share of the cell as a rate, while others send"
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
 class PaperParameters:
     """The tables of the source paper."""
 
@@ -300,6 +312,7 @@ class Parameters:
     window_clamp: WindowClampParameters = WindowClampParameters()
     openflow: OpenflowParameters = OpenflowParameters()
     live: LiveParameters = LiveParameters()
+    pacing: PacingParameters = PacingParameters()
     paper: PaperParameters = PaperParameters()
     bdp: BdpParameters = BdpParameters()
     aggregate: AggregateParameters = AggregateParameters()

@@ -60,6 +60,7 @@ class Code(IntEnum):
     LIVE_FLOWS = 57
     PRIORITY_NOT_GRANTED = 58
     APPLICATIONS = 59
+    PACED = 60
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63

@@ -42,6 +42,37 @@ def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list
     ]
 
 
+def observe_pacing(cell: CellState, unlimited: dict[Mac, float], now_us: int) -> None:
+    """Have rates follow what phones send that can be given one, and leave these out of those that nothing limits.
+    `unlimited` as of `used_of_shares`.
+    """
+    able = list[Mac]()
+    if cell.settings.parameters.pacing.enabled and widens(cell) and cell.stations.active_senders > 1:
+        candidates = unlimited.keys() | cell.pacing.paces.keys()
+        able = [mac for mac in candidates if _can_be_paced(cell, mac)]
+    if not able and not cell.pacing.paces:
+        cell.pacing.had = False
+        return
+    parts = {mac: part for mac, _, part in _parts(cell)}
+    cell.pacing.observe({mac: _share_bps(cell, mac) for mac in able}, parts, now_us)
+    for mac in cell.pacing.paces:
+        unlimited.pop(mac, None)
+
+
+def _can_be_paced(cell: CellState, mac: Mac) -> bool:
+    terminal = cell.terminals.get(mac)
+    if terminal is None or terminal.sends or is_station_exempt(mac, cell):
+        return False
+    return terminal.flow_abilities.can_pace and terminal.flow_abilities.flows_max > 0
+
+
+def _share_bps(cell: CellState, mac: Mac) -> float:
+    air = cell.air.air_for(mac)
+    if air is not None:
+        return air.share_bps
+    return cell.decided_capacity_bps / (cell.stations.active_senders or 1) + cell.spare_bps
+
+
 def is_held_back(cell: CellState, now_us: int) -> bool:
     """Whether a limited sender would send more if its window were larger."""
     return any(

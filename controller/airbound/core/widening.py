@@ -7,13 +7,14 @@ from airbound.core.cell.neighbours import OTHERS_LEAST
 from airbound.core.cell.state import CellState
 from airbound.core.effects import Effect, Note
 from airbound.core.restriction import cell_restriction, kept_txop, neighbours, widens
-from airbound.core.unlimited_senders import is_held_back, observe_unlimited, used_of_shares
+from airbound.core.unlimited_senders import is_held_back, observe_pacing, observe_unlimited, used_of_shares
 
 
 def observe_widening(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
     """Have maxima follow these: whether the cell's terminals must be decided again, and notes for the log."""
     moved, effects = _observe_kept_txop(cell, now_us)
     unlimited, limited = used_of_shares(cell, now_us)
+    observe_pacing(cell, unlimited, now_us)
     widened, notes = observe_unlimited(cell, unlimited, limited, now_us)
     moved |= widened
     moved |= cell.directions.observe([] if cell.unlimited.mac else cell.air.received, limited, now_us)

@@ -53,6 +53,7 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_LIVE_FLOWS: _ClassVar[ReasonCode]
     REASON_CODE_PRIORITY_NOT_GRANTED: _ClassVar[ReasonCode]
     REASON_CODE_APPLICATIONS: _ClassVar[ReasonCode]
+    REASON_CODE_PACED: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_RULES_MAX: _ClassVar[ReasonCode]
     REASON_CODE_OMITTED_LIMITS_MAX: _ClassVar[ReasonCode]
     REASON_CODE_ASSUMED_RATES: _ClassVar[ReasonCode]
@@ -151,6 +152,7 @@ REASON_CODE_WIDENED: ReasonCode
 REASON_CODE_LIVE_FLOWS: ReasonCode
 REASON_CODE_PRIORITY_NOT_GRANTED: ReasonCode
 REASON_CODE_APPLICATIONS: ReasonCode
+REASON_CODE_PACED: ReasonCode
 REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_OMITTED_LIMITS_MAX: ReasonCode
 REASON_CODE_ASSUMED_RATES: ReasonCode

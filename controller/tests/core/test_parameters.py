@@ -16,6 +16,7 @@ from airbound.core.parameters import (
     IdentityParameters,
     LiveParameters,
     MinRttParameters,
+    PacingParameters,
     PaperParameters,
     Parameters,
     ReportingParameters,
@@ -91,7 +92,7 @@ BESIDE: dict[tuple[str, float], dict[str, float]] = {
     ("min_bps", 1e11): {"max_bps": 1e12},
     ("max_bps", 1e5): {"min_bps": 1e4},
 }
-TABLES: list[Any] = [IdentityParameters, PaperParameters, WindowClampParameters, *FIELDS]
+TABLES: list[Any] = [IdentityParameters, PacingParameters, PaperParameters, WindowClampParameters, *FIELDS]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +126,7 @@ def test_the_defaults_that_are_no_numbers() -> None:
     assert parameters.edca.enabled
     assert parameters.window_clamp.enabled
     assert parameters.live.enabled
+    assert not parameters.pacing.enabled
     assert (parameters.edca.cw_min, parameters.edca.cw_max) == (None, None)
 
 

@@ -23,6 +23,7 @@ from airbound.core.cell.live import LiveFlows
 from airbound.core.cell.memory import CellMemory
 from airbound.core.cell.min_rtt import MinRtt
 from airbound.core.cell.neighbours import Neighbours
+from airbound.core.cell.pacing import Pacing
 from airbound.core.cell.priorities import Priorities
 from airbound.core.cell.senders import StationSenders
 from airbound.core.cell.shares import demand_bps, fair_share_bps
@@ -81,6 +82,7 @@ class CellState:
     kept_txop: KeptTxop = field(default_factory=KeptTxop)
     live: LiveFlows = field(default_factory=LiveFlows)
     priorities: Priorities = field(default_factory=Priorities)
+    pacing: Pacing = field(default_factory=Pacing)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
