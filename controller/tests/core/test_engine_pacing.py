@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UDP of phones with an agent has their share of the cell as a rate, where that is configured."""
+"""UDP of phones with an agent has their share of the cell as a rate."""
 
 from dataclasses import replace
 
@@ -15,7 +15,6 @@ from airbound_testing.scenario import BSSID, SERVER, Scenario, mac, upload
 
 CAPACITY_MBPS = 24.0
 PACED = Parameters(
-    pacing=PacingParameters(enabled=True),
     capacity=CapacityParameters(min_bps=CAPACITY_MBPS * 1e6, max_bps=CAPACITY_MBPS * 1e6),
 )
 ABLE = FlowAbilities(can_mark=True, can_pace=True, flows_max=64)
@@ -65,8 +64,8 @@ def test_it_has_its_share_and_the_others_keep_their_bounds() -> None:
     assert scenario.phones[UDP].flow_renewals >= 3
 
 
-def test_by_default_nothing_is_paced() -> None:
-    scenario = Scenario(replace(PACED, pacing=PacingParameters()))
+def test_without_it_nothing_is_paced() -> None:
+    scenario = Scenario(replace(PACED, pacing=PacingParameters(enabled=False)))
     run(scenario, 10)
     assert rate_bps(scenario) is None
     assert scenario.engine.cells[BSSID].unlimited.mac == UDP
@@ -99,7 +98,7 @@ def test_it_ends_some_time_after_it_took_little() -> None:
 def test_it_ends_when_it_is_no_longer_configured() -> None:
     scenario = Scenario(PACED)
     run(scenario, 5)
-    scenario.do(Reconfigured(replace(PACED, pacing=PacingParameters())))
+    scenario.do(Reconfigured(replace(PACED, pacing=PacingParameters(enabled=False))))
     run(scenario, 1)
     assert rate_bps(scenario) is None
 

@@ -126,7 +126,7 @@ def test_the_defaults_that_are_no_numbers() -> None:
     assert parameters.edca.enabled
     assert parameters.window_clamp.enabled
     assert parameters.live.enabled
-    assert not parameters.pacing.enabled
+    assert parameters.pacing.enabled
     assert (parameters.edca.cw_min, parameters.edca.cw_max) == (None, None)
 
 
