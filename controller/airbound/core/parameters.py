@@ -239,7 +239,7 @@ class PacingParameters:
         Field(
             description="false: UDP has no rate; true: of a phone that sends no TCP it has its share of the cell, while others send"
         ),
-    ] = False
+    ] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=_STRICT)
