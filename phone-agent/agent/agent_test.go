@@ -68,7 +68,12 @@ type phone struct {
 
 func newPhone(t *testing.T) *phone {
 	t.Helper()
-	p := &phone{t: t, kernel: &procfstest.Kernel{}, nowUS: 100 * secondUS}
+	return newPhoneWith(t, &procfstest.Kernel{})
+}
+
+func newPhoneWith(t *testing.T, kernel *procfstest.Kernel) *phone {
+	t.Helper()
+	p := &phone{t: t, kernel: kernel, nowUS: 100 * secondUS}
 	p.connections()
 	var err error
 	if p.agent, err = agent.Start(p.config(), link("02:00:00:00:01:0a"), p.nowUS); err != nil {
@@ -331,6 +336,32 @@ func TestTheAgentIsInTheFirstReportOfAStream(t *testing.T) {
 	reports, _ := p.pass(2 * time.Second)
 	if len(reports) < 2 || reports[0].GetAgent() == nil || reports[1].GetAgent() != nil {
 		t.Errorf("%v", reports)
+	}
+}
+
+// A kernel of the series without the patch is named in the report, and such a bound is refused there; the set from
+// before stays in force.
+func TestABoundForAnAppAndADestination(t *testing.T) {
+	t.Parallel()
+	const before = "all 2 90\n"
+	for patched, want := range map[bool]string{
+		true: "dst 10.0.9.1/32 2 20\nuid 10073 dst 10.0.9.1/32 40 80\n", false: before,
+	} {
+		p := newPhoneWith(t, &procfstest.Kernel{AcceptsUID: true, AcceptsUIDDestination: patched})
+		p.connect()
+		p.connections(busy)
+		reports, _ := p.pass(time.Second)
+		can := reports[0].GetAgent().GetBackEnd()
+		if !can.GetCanSelectUid() || can.GetCanSelectUidDestination() != patched {
+			t.Errorf("patched: %v, %v", patched, can)
+		}
+		p.set(1, 60_000, all(true, 2, 90))
+		live := dst("10.0.9.1/32", 40, 80)
+		live.Selector = &airboundv1.Bound_UidDestination{UidDestination: &airboundv1.UidDestination{
+			Uid: 10073, Destination: live.GetDestination(),
+		}}
+		p.set(2, 60_000, dst("10.0.9.1/32", 2, 20), live)
+		p.rulesAre(want)
 	}
 }
 

@@ -150,7 +150,7 @@ func TestAStockKernelIsBoundedUntilTheAgentStops(t *testing.T) {
 			}
 			if first.GetName() != want || !first.GetCanSetMax() || first.GetCanSetMin() ||
 				!first.GetCanSelectDestination() || first.GetCanSelectUid() != (want == "ebpf") ||
-				first.GetRulesMax() != 256 {
+				first.GetCanSelectUidDestination() != (want == "ebpf") || first.GetRulesMax() != 256 {
 				t.Errorf("%v", first)
 			}
 			own := p.pacingRatios()
