@@ -237,7 +237,8 @@ class PacingParameters:
     enabled: Annotated[
         bool,
         Field(
-            description="false: UDP has no rate; true: of a phone that sends no TCP it has its share of the cell, while others send"
+            description="false: UDP has no rate; true: of a phone that sends no TCP it has its share of the cell as a"
+            " rate, while others send"
         ),
     ] = True
 
