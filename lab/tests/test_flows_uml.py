@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from airbound_lab.plan import guest_plan
 from airbound_lab.run import host
 from airbound_lab.settings.scenario import Action, Scenario
 
@@ -118,17 +119,26 @@ def live_beside_udp() -> list[Action]:
     return [Action(0, "start-traffic", phone=1, rate_mbps=LIVE_MBPS), *others]
 
 
-def test_a_live_flow_has_its_rate_while_it_leaves_as_video(boot: Callable[..., Granted]) -> None:
-    granted = boot("video", {"category": "ACCESS_CATEGORY_VIDEO", "admitted_us_per_s": 200_000}, *live_beside_udp())
+@pytest.mark.parametrize("demands", [False, True], ids=["no admission demanded", "admission demanded"])
+def test_a_live_flow_has_its_rate_while_it_leaves_as_video(
+    boot: Callable[..., Granted], monkeypatch: pytest.MonkeyPatch, *, demands: bool
+) -> None:
+    """Where the access point demands admission, a mark without admitted time would change nothing."""
+    if demands:
+        plain = guest_plan._hostapd
+        monkeypatch.setattr(guest_plan, "_hostapd", lambda *arguments: plain(*arguments) + "wmm_ac_vi_acm=1\n")
+    flow = {"category": "ACCESS_CATEGORY_VIDEO", "admitted_us_per_s": 200_000}
+    granted = boot(f"video, {demands}", flow, *live_beside_udp())
     about = granted.reports[0]
-    assert about["can_mark"]
-    assert about["can_pace"]
-    assert about.get("can_admit") or "WMM admission" in about["flows_refusal"]
+    assert [about.get(can) for can in ("can_mark", "can_admit", "can_pace")] == [True] * 3
+    assert "flows_refusal" not in about
     granted.check_lease()
+    assert "failures_total" not in granted.reports[-1]
     assert int(granted.in_force[-1]["marked_packets_total"]) > 500
     inside, outside = granted.rates_mbps()
     print(inside, outside)  # noqa: T201  (with -s: for the docs)
-    assert mean(inside) == pytest.approx(LIVE_MBPS, rel=0.02)
+    # What had to wait before may still come first.
+    assert mean(inside) > 0.98 * LIVE_MBPS
     assert min(inside) > 0.85 * LIVE_MBPS
     assert mean(outside) < 0.9 * LIVE_MBPS
 
