@@ -88,7 +88,7 @@ def test_the_example_has_keys_that_the_agent_takes(unpacked: Path, tmp_path: Pat
     """Without the # of the keys, and with a token."""
     text = (unpacked / "airbound.conf").read_text(encoding="utf-8")
     keys = re.sub(r"(?m)^#([a-z-]+ =)", r"\1", text).replace("token =", f"token = {'x' * 66}")
-    assert keys.count("\n#") == text.count("\n#") - 7
+    assert keys.count("\n#") == text.count("\n#") - 8
     file = tmp_path / "airbound.conf"
     file.write_text(keys, encoding="utf-8")
     agent = unpacked / "bin" / "x86_64" / "airbound-phone"
