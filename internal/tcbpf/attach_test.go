@@ -139,6 +139,18 @@ func TestFiltersSideBySide(t *testing.T) {
 	}
 }
 
+func TestTheIndexOfAnInterface(t *testing.T) {
+	l := newLink(t)
+	if got, err := tcbpf.IndexOf("wlan0"); err != nil || got != l.index {
+		t.Errorf("%d, not %d: %v", got, l.index, err)
+	}
+	for _, name := range []string{"none", "a-name-of-16-char"} {
+		if got, err := tcbpf.IndexOf(name); err == nil || !strings.HasPrefix(err.Error(), "find "+name+": ") {
+			t.Errorf("%s: %d, %v", name, got, err)
+		}
+	}
+}
+
 // What one agent has left is that agent's, whatever it is.
 func TestAllOfAnAgentIsRemoved(t *testing.T) {
 	l := newLink(t)

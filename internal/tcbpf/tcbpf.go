@@ -91,6 +91,25 @@ func (a *Attacher) Release() {
 	}
 }
 
+// IndexOf returns the index of an interface. Package net would read all interfaces, which takes an agent with little
+// memory some hundred kB.
+func IndexOf(name string) (uint32, error) {
+	request, err := unix.NewIfreq(name)
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", name, err)
+	}
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", name, err)
+	}
+	err = unix.IoctlIfreq(socket, unix.SIOCGIFINDEX, request)
+	_ = unix.Close(socket)
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", name, err)
+	}
+	return request.Uint32(), nil
+}
+
 // Explain adds the meaning of an error of the kernel's interface.
 func Explain(what string, err error) error {
 	switch {

@@ -9,7 +9,6 @@ package tcbpf
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 
@@ -93,11 +92,11 @@ func (k *Kernel) Set(name string, indexes []uint32, flows []stationflows.Flow, d
 
 func (k *Kernel) set(name string, indexes []uint32, flows []stationflows.Flow, deadlineNS uint64) error {
 	if len(indexes) == 0 {
-		found, err := net.InterfaceByName(name)
+		found, err := tcbpf.IndexOf(name)
 		if err != nil {
-			return fmt.Errorf("find %s: %w", name, err)
+			return err
 		}
-		indexes = []uint32{uint32(found.Index)} //nolint:gosec // the kernel's are positive
+		indexes = []uint32{found}
 	}
 	m := k.bsss[name]
 	if m == nil {
