@@ -214,11 +214,8 @@ func run(t *testing.T, command []string) int {
 		_ = process.Process.Kill()
 		t.Fatalf("no stream: %v\n%s", <-ended, &log)
 	}
-	for deadline := time.Now().Add(timeout); hostapd.Monitors() == 0 && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	if hostapd.Monitors() != 1 {
-		t.Errorf("%d programs are attached to hostapd", hostapd.Monitors())
+	if got := monitors(hostapd, 1); got != 1 {
+		t.Errorf("%d programs are attached to hostapd", got)
 	}
 	time.Sleep(settle)
 	memoryKiB := resident(t, process.Process.Pid, len(command) > 1)
@@ -234,8 +231,17 @@ func run(t *testing.T, command []string) int {
 	if err != nil {
 		t.Errorf("%v\n%s", err, &log)
 	}
-	if hostapd.Monitors() != 0 {
-		t.Errorf("%d programs are still attached", hostapd.Monitors())
+	if got := monitors(hostapd, 0); got != 0 {
+		t.Errorf("%d programs are still attached", got)
 	}
 	return memoryKiB
+}
+
+// monitors waits until so many programs are attached to hostapd, which may still have to read that one has come or
+// gone, and returns how many are.
+func monitors(hostapd *hostapdtest.Server, want int) int {
+	for deadline := time.Now().Add(timeout); hostapd.Monitors() != want && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return hostapd.Monitors()
 }
