@@ -172,8 +172,8 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[[cell]]\nssid = 'a'\nmode = 'off'", "x.toml: cell.0.mode = 'off': should be 'observe' or 'control'"),
         ("[[cell]]\nssid = 'a'\nmdoe = 'observe'", "x.toml: unknown key cell.0.mdoe; did you mean cell.0.mode?"),
         (
-            "[[cell]]\nssid = 'a'\nlisten = ''",
-            "x.toml: unknown key cell.0.listen; known keys: aggregate, bdp, bssid, capacity,",
+            "[[cell]]\nssid = 'a'\ntokens = ''",
+            "x.toml: unknown key cell.0.tokens; known keys: aggregate, bdp, bssid, capacity,",
         ),
         ("[[cell]]\nssid = 'a'\n[cell.limits]", "x.toml: unknown key cell.0.limits; known keys: "),
         ("[[cell]]\nssid = 'a'\n[cell.parameters]", "x.toml: unknown key cell.0.parameters; its tables stand in the"),
