@@ -60,8 +60,7 @@ def test_with_its_class_it_never_stops_and_without_it_does(with_class: Cell, boo
     assert without.interruptions > 0
     assert all(video.is_whole for video in found.videos)
     assert found.video_mbps > 0.65
-    # Others contend less while one of them has a category of its own.
-    assert found.others_mbps >= 0.95 * without.others_mbps
+    assert found.video_mbps + found.others_mbps >= 0.98 * (without.video_mbps + without.others_mbps)
 
 
 def test_the_phones_and_the_access_points_agents_did_it(with_class: Cell) -> None:

@@ -24,12 +24,15 @@
 #define UDP_BATCH 64
 /*
  * A socket that is not full after so many batches within a moment, more than its buffer has space for and no radio sends
- * so fast, sends to nowhere: what a phone without an access point sends is gone at once. Then it rests: in virtual time
- * nothing else would ever run again.
+ * so fast, sends to nowhere: what a phone without an access point sends is gone at once, and so is what it sends above a
+ * rate that its agent gives it. Then it rests: in virtual time nothing else would ever run again. Of datagrams as large
+ * as a packet its buffer has space for 455.
  */
 #define UDP_BATCHES_MAX 32
+#define UDP_LARGE_BATCHES_MAX 8
+#define UDP_LARGE_BYTES 1400
 #define UDP_BATCHES_NS 1000000
-#define UDP_REST_US 10000
+#define UDP_REST_US 30000
 /* Enough for the interface's queue never to be empty between two wake-ups, at which the buffer is half empty. */
 #define UDP_BUFFER_BYTES (512 * 1024)
 /* On/off traffic: what is unsent when the on time ends is sent in the off time, so this is small. */
@@ -129,9 +132,11 @@ static int send_udp(struct sender *sender, unsigned int datagrams)
 /* After a whole batch. */
 static bool goes_nowhere(struct sender *sender)
 {
+	unsigned int most = sender->item.payload_bytes >= UDP_LARGE_BYTES ? UDP_LARGE_BATCHES_MAX : UDP_BATCHES_MAX;
+
 	if (sender->batches == 0)
 		sender->batches_ns = now_ns();
-	if (++sender->batches < UDP_BATCHES_MAX)
+	if (++sender->batches < most)
 		return false;
 	sender->batches = 0;
 	return now_ns() - sender->batches_ns < UDP_BATCHES_NS;
