@@ -22,6 +22,7 @@ VIDEO_PACKETS_PER_S = 20  # 240 kb/s in full frames
 VOICE_PACKETS_PER_S = 150  # a call has 50, both ways counted 100
 TAKEN_OVER_US = 3_000_000  # after which stations have what a beacon announced
 REMEMBERED_US = 60_000_000  # after it was last seen
+INTERVAL_MIN_US = 500_000  # a station that associates is reported at once, and its first frames are of voice (EAPOL)
 MOST = 0.5  # of what stations send
 MANY_PACKETS_PER_S = 200
 CLOSED_US = 600_000_000  # closed so long, after most was in them: who keeps to that is not seen meanwhile
@@ -40,15 +41,15 @@ class Priorities:
     counted_at_us: int = 0
 
     def observe(self, stations: dict[Mac, StationState], granted: set[Mac], now_us: int) -> None:
-        """Take in a report's counters."""
+        """Take in a report's counters, unless the last ones were taken a moment ago."""
         before, elapsed_us = self.counts, now_us - self.counted_at_us
+        if before and elapsed_us < INTERVAL_MIN_US:
+            return
         self.counts = {
             mac: (state.latest.rx_video_packets, state.latest.rx_voice_packets, state.latest.rx_packets)
             for mac, state in stations.items()
         }
         self.counted_at_us = now_us
-        if elapsed_us <= 0:
-            return
         known = [
             (mac, video - before[mac][0], voice - before[mac][1], packets - before[mac][2])
             for mac, (video, voice, packets) in self.counts.items()

@@ -104,3 +104,19 @@ def test_counters_that_start_again_say_nothing() -> None:
         station = Station(mac(1), rx_packets=packets, rx_video_packets=packets)
         priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), second * SECOND_US)
     assert not priorities.is_crowded(SECOND_US)
+
+
+def test_the_first_frames_of_stations_that_associate_are_no_crowd() -> None:
+    priorities = Priorities()
+    for step in range(60):
+        station = Station(mac(1), rx_packets=4 * (step > 0), rx_voice_packets=4 * (step > 0))
+        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), step * SECOND_US // 100)
+        assert not priorities.is_crowded(step * SECOND_US // 100)
+
+
+def test_reports_that_follow_each_other_closely_are_one() -> None:
+    priorities = Priorities()
+    for step in range(60):
+        station = Station(mac(1), rx_packets=10 * step, rx_video_packets=10 * step)
+        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), step * SECOND_US // 100)
+    assert priorities.is_crowded(SECOND_US)
