@@ -69,6 +69,7 @@ class Cell:
             for phone in self.phones:
                 if phone.connection is not None:
                     agent = FakePhone(phone.connection.target, phone.mac, phone.connection.secured)
+                    agent.takes_flows = True
                     phone.agent = await stack.enter_async_context(agent)
             async with asyncio.TaskGroup() as group:
                 task = group.create_task(self._run(access_point))
@@ -173,6 +174,9 @@ def _arrivals(now_s: float) -> terminal_pb2.Arrivals | None:
     )
 
 
+LIVE_UID = 10_073
+
+
 def _destination(sender: Sender) -> terminal_pb2.Destination:
     return terminal_pb2.Destination(
         address=SERVER,
@@ -187,7 +191,9 @@ def _destination(sender: Sender) -> terminal_pb2.Destination:
             terminal_pb2.ClassPart(
                 application_class=terminal_pb2.APPLICATION_CLASS_LIVE,
                 connections=1,
+                connections_sending=int(sender.sends),
                 delivered_bytes=int(sender.delivered_bytes / 4),
+                uids=[LIVE_UID],
             )
         ],
         queued_bytes=int(sender.cwnd_segs * 2 * SEGMENT_BYTES) if sender.sends else 0,
