@@ -34,7 +34,7 @@ import (
 const mark = 0xa1b
 
 // killVariable makes this program an agent that attaches by clsact and waits to be killed.
-const killVariable = "AIRBOUND_TEST_KILLED_AGENT"
+const killVariable = "FLOWS_TEST_KILLED_AGENT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(killVariable) == "" {
