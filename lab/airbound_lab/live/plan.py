@@ -49,6 +49,7 @@ def plan(settings: Settings, programs: Programs, link: str) -> dict[str, Any]:
         "seed": settings.seed,
         "controller": of_run["controller"],
         "controller_config": None,
+        "applications_table": None,
         "access_point": of_run["access_point"] | {"label": settings.access_point},
         "stations": [
             station | _station(settings, number) | {"server": station["server"] | {"port": topology.SERVER_PORT}}
