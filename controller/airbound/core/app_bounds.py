@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from airbound.core.policy import Decision
 
 BACKGROUND = 4  # airbound.v1.ApplicationClass
-ROOM = 2  # times a live flow's minimum, that its maximum is at least: a picture with much movement in it
+MAX_PER_MIN = 2  # of a live flow, at least: a picture with much movement in it needs more than the mean
 
 
 def app_bounds(terminal: Terminal, decisions: tuple[Decision, ...], cell: CellState) -> tuple[Bound, ...]:
@@ -59,7 +59,7 @@ def _live_range(terminal: Terminal, decision: Decision, cell: CellState) -> tupl
         return None
     given = decision.policy_input
     segments = math.ceil(flow.window_bps * given.min_rtt_us / 8e6 / given.segment_bytes) + 1  # and one that is ACKed
-    low, high = max(segments, decision.range.min_segs), max(ROOM * segments, decision.range.max_segs)
+    low, high = max(segments, decision.range.min_segs), max(MAX_PER_MIN * segments, decision.range.max_segs)
     if (low, high) == decision.range:
         return None
     return min(low, SEGMENTS_MAX), min(high, SEGMENTS_MAX)

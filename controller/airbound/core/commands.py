@@ -39,7 +39,7 @@ def fit_to_back_end(
     decisions: tuple[Decision, ...], back_end: BackEnd, apps: tuple[Bound, ...] = ()
 ) -> tuple[tuple[Bound, ...], list[Reason]]:
     """The bounds as a back end that can set a maximum takes them, and what it does not take; those for single
-    applications only if there is room for all.
+    applications only if it takes all of them.
     """
     bounds = [Bound(decision.destination, *decision.range) for decision in decisions]
     if not back_end.can_set_min:

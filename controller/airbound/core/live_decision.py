@@ -43,7 +43,7 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
     """
     before = {key: flow.window_bps for key, flow in cell.live.flows.items()}
     keep_us = cell.settings.parameters.safety.sending_keep_ms * 1000
-    cell.live.forget(lambda key, flow: key.mac not in cell.terminals or now_us - flow.seen_at_us > keep_us)
+    cell.live.forget(lambda key, flow: key.mac not in cell.terminals or now_us - flow.seen_at_us > keep_us, now_us)
     effects, error = list[Effect](), None
     try:
         _choose(cell, now_us)
@@ -118,7 +118,6 @@ def decide_flows(cell: CellState, terminal: Terminal, now_us: int, error: Reason
     if not flows and unavailable is None:
         refused = [flow.refused for flow in live.values() if flow.refused is not None]
         reason = refused[0] if refused else Reason(Code.NO_LIVE_FLOW)
-    terminal.no_flows = None if flows else reason
     return flows_command(terminal, flows, reason, cell.settings, now_us)
 
 

@@ -97,7 +97,7 @@ class Placement:
         reason = terminal.unplaced
         if is_live(terminal) and (reason is None or not reason.releases):
             reason = restriction(terminal, self._registry.settings) or reason
-        terminal.no_bounds = terminal.no_flows = reason
+        terminal.no_bounds = reason
         if reason is None or not reason.releases:
             return []
         effects = bounds_command(terminal, (), reason, self._registry.settings, now_us)

@@ -48,8 +48,10 @@ def observe_pacing(cell: CellState, unlimited: dict[Mac, float], now_us: int) ->
     """
     able = list[Mac]()
     if cell.settings.parameters.pacing.enabled and widens(cell) and cell.stations.active_senders > 1:
+        for mac in [mac for mac in cell.pacing.paces if mac in cell.terminals and cell.terminals[mac].ignores_flows()]:
+            cell.pacing.give_up(mac, now_us)
         candidates = unlimited.keys() | cell.pacing.paces.keys()
-        able = [mac for mac in candidates if _can_be_paced(cell, mac)]
+        able = [mac for mac in candidates if not cell.pacing.is_given_up(mac, now_us) and _can_be_paced(cell, mac)]
     if not able and not cell.pacing.paces:
         cell.pacing.had = False
         return

@@ -81,10 +81,11 @@ class Cell:
         return [queue for queue in queues if queue.announced and queue.category in {Category.VIDEO, Category.VOICE}]
 
     def why_not(self, number: int = 0) -> Code | None:
-        for terminal in self.scenario.engine.terminals():
-            if terminal.mac == PHONES[number]:
-                return terminal.no_flows.code if terminal.no_flows else None
-        raise LookupError(number)
+        """Why a phone's live flows have no grant, or its last set is empty; none if it has flows."""
+        for key, flow in self.scenario.engine.cells[BSSID].live.flows.items():
+            if key.mac == PHONES[number]:
+                return flow.refused.code if flow.refused is not None else None
+        return self.scenario.phones[PHONES[number]].flow_sets[-1].reason.code
 
 
 def test_a_live_flow_has_its_category_up_and_down_and_others_are_closed_out() -> None:

@@ -114,16 +114,31 @@ def test_a_live_flow_of_the_same_phone_has_no_rate() -> None:
 
 def test_a_rate_follows_the_share_in_steps() -> None:
     pacing, used = Pacing(), {UDP: 1.0}
-    assert pacing.observe({UDP: 10e6}, used, 0) == {UDP}
+    pacing.observe({UDP: 10e6}, used, 0)
     assert pacing.paces[UDP].bps == HEADROOM * 10e6
-    assert pacing.observe({UDP: 10e6 * STEP * 0.99}, used, SECOND_US) == set()
-    assert pacing.observe({UDP: 10e6 * STEP * 1.01}, used, 2 * SECOND_US) == {UDP}
-    assert pacing.observe({}, {}, 3 * SECOND_US) == {UDP}
-    assert pacing.observe({}, {}, 4 * SECOND_US) == set()
+    pacing.observe({UDP: 10e6 * STEP * 0.99}, used, SECOND_US)
+    assert pacing.paces[UDP].bps == HEADROOM * 10e6
+    pacing.observe({UDP: 10e6 * STEP * 1.01}, used, 2 * SECOND_US)
+    assert pacing.paces[UDP].bps == pytest.approx(HEADROOM * 10e6 * STEP * 1.01)
+    pacing.observe({}, {}, 3 * SECOND_US)
+    assert not pacing.paces
 
 
 def test_a_pause_does_not_end_it() -> None:
     pacing = Pacing()
     pacing.observe({UDP: 10e6}, {UDP: 1.0}, 0)
-    assert pacing.observe({UDP: 10e6}, {UDP: 0.1}, LINGERS_US - 1) == set()
-    assert pacing.observe({UDP: 10e6}, {}, LINGERS_US) == {UDP}
+    pacing.observe({UDP: 10e6}, {UDP: 0.1}, LINGERS_US - 1)
+    assert pacing.paces
+    pacing.observe({UDP: 10e6}, {}, LINGERS_US)
+    assert not pacing.paces
+
+
+def test_a_phone_that_does_not_apply_its_rate_counts_as_one_that_nothing_limits() -> None:
+    scenario = Scenario(PACED)
+    run(scenario, 0.5)
+    scenario.phones[UDP].unresponsive = True
+    run(scenario, 5)
+    assert UDP in scenario.engine.cells[BSSID].pacing.paces
+    run(scenario, 20)
+    assert UDP not in scenario.engine.cells[BSSID].pacing.paces
+    assert scenario.engine.cells[BSSID].unlimited.mac == UDP

@@ -1761,7 +1761,7 @@ func (x *RenewLease) GetLeaseMs() uint32 {
 // own setting.
 type SetReporting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Between two reports while the terminal sends or has bounds, 100 ms to 60 s.
+	// Between two reports while the terminal sends or has bounds or flows, 100 ms to 60 s.
 	IntervalMs uint32 `protobuf:"varint,1,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
 	// Between two reports otherwise, 1 s to 10 min.
 	HeartbeatMs uint32 `protobuf:"varint,2,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`

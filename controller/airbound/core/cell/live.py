@@ -14,8 +14,8 @@ what everybody gets. A granted flow keeps its grant until it ends: what it needs
 
 A source that makes a rate leaves its queue nearly empty when it gets that, or has it shorter from second to second
 after an outage. A flow that claims to be live, gets its need and for `TAKES_ALL_US` has more than half a second of it
-queued, and no less at the end, is something else, a file for example: it has no grant for a minute, the next time for
-twice as long. So a false claim is worth little.
+queued, and no less at the end, is something else, a file for example: no flow of its station has a grant for a minute,
+the next time for twice as long, whatever it calls itself and wherever it sends meanwhile.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ QUEUED_S = 0.5  # of its rate, beyond what is on its way
 TAKES_ALL_US = 5_000_000
 SHORTER = 0.9  # of a queue, when it has become so
 WITHOUT_GRANT_US, WITHOUT_GRANT_MOST_US = 60_000_000, 3_600_000_000
+FORGOTTEN_US = 3_600_000_000  # after it has had no grant: the next time is the first again
 RATE_HALVES_US = 10_000_000  # of a highest rate that was not seen again
 KEPT_AIR = 1.2  # times air_most, until a flow that has a grant loses it
 ADMITTED_PER_PART = 2.0  # retransmissions, and rates that fall from one moment to the next
@@ -76,11 +77,9 @@ class LiveFlow:
     granted: bool = False
     full_since_us: int = 0  # gets its need and has a queue, which has not become shorter; 0: does not
     full_bytes: int = 0  # of the queue, then
-    without_until_us: int = 0  # takes all: no grant before this time
-    without_us: int = 0  # for how long that was, the last time
 
-    def observe(self, part: AppPart, path_us: int, now_us: int) -> None:
-        """Take in what a report says of it."""
+    def observe(self, part: AppPart, path_us: int, now_us: int) -> bool:
+        """Take in what a report says of it; whether it was found to take all that it gets."""
         elapsed_us, delivered = now_us - self.sampled_at_us, part.delivered_bytes - self.delivered_bytes
         if delivered > 0 or part.connections_sending:
             self.seen_at_us = now_us
@@ -91,7 +90,7 @@ class LiveFlow:
             weight = min(1.0, elapsed_us / SMOOTHING_US)
             self.used_bps += weight * (delivered * 8e6 / elapsed_us - self.used_bps)
             self.sampled_at_us, self.delivered_bytes = now_us, part.delivered_bytes
-        self._find_out(now_us)
+        return self._takes_all(now_us)
 
     @property
     def is_short(self) -> bool:
@@ -109,17 +108,25 @@ class LiveFlow:
         kept_bps = self.carries_bps * 0.5 ** ((now_us - self.carried_at_us) / RATE_HALVES_US)
         self.carries_bps, self.carried_at_us = max(bps, kept_bps), now_us
 
-    def _find_out(self, now_us: int) -> None:
-        """Whether it takes all that it gets."""
+    def _takes_all(self, now_us: int) -> bool:
         gets_need = self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps
         if not gets_need or not self.has_queue:
             self.full_since_us = 0
-            return
+            return False
         if not self.full_since_us or self.queued_bytes < SHORTER * self.full_bytes:
             self.full_since_us, self.full_bytes = now_us, self.queued_bytes
-        if now_us - self.full_since_us >= TAKES_ALL_US:
-            self.without_us = min(max(2 * self.without_us, WITHOUT_GRANT_US), WITHOUT_GRANT_MOST_US)
-            self.without_until_us, self.full_since_us = now_us + self.without_us, 0
+        if now_us - self.full_since_us < TAKES_ALL_US:
+            return False
+        self.full_since_us = 0
+        return True
+
+
+@dataclass(slots=True)
+class FalseClaim:
+    """Of a station: a flow of it that claimed to be live took all that it got. Times are the controller's."""
+
+    until_us: int  # no grant before
+    length_us: int  # for how long that is
 
 
 @dataclass(slots=True)
@@ -127,6 +134,7 @@ class LiveFlows:
     """Of one cell."""
 
     flows: dict[FlowKey, LiveFlow] = field(default_factory=dict)
+    false_claims: dict[Mac, FalseClaim] = field(default_factory=dict)
     failures_total: int = 0  # decisions about them that ended in an error of the controller
 
     def observe(self, mac: Mac, apps: Iterable[AppPart], path_us: Callable[[Address], int], now_us: int) -> bool:
@@ -146,17 +154,22 @@ class LiveFlows:
                 moved = True
                 continue
             moved |= flow.uids != part.uids
-            without_until_us = flow.without_until_us
-            flow.observe(part, path_us(key.address), now_us)
-            moved |= flow.without_until_us != without_until_us
+            if flow.observe(part, path_us(key.address), now_us):
+                self._found_false(mac, now_us)
+                moved = True
         return moved
 
-    def forget(self, is_gone: Callable[[FlowKey, LiveFlow], bool]) -> bool:
-        """Forget flows that ended; whether there were any."""
-        gone = [key for key, flow in self.flows.items() if is_gone(key, flow)]
-        for key in gone:
+    def _found_false(self, mac: Mac, now_us: int) -> None:
+        known = self.false_claims.get(mac)
+        length_us = min(2 * known.length_us, WITHOUT_GRANT_MOST_US) if known is not None else WITHOUT_GRANT_US
+        self.false_claims[mac] = FalseClaim(now_us + length_us, length_us)
+
+    def forget(self, is_gone: Callable[[FlowKey, LiveFlow], bool], now_us: int) -> None:
+        """Forget flows that ended, and false claims some time after their consequences."""
+        for key in [key for key, flow in self.flows.items() if is_gone(key, flow)]:
             del self.flows[key]
-        return bool(gone)
+        for mac in [mac for mac, claim in self.false_claims.items() if now_us >= claim.until_us + FORGOTTEN_US]:
+            del self.false_claims[mac]
 
     def choose(
         self,
@@ -165,16 +178,16 @@ class LiveFlows:
         carries_bps: Callable[[Mac], float],
         claimants: int,
         now_us: int,
-    ) -> bool:
-        """Grant flows; whether the grants, or what is admitted for them, changed. `restriction`: why a flow may have
-        none; `carries_bps`: what the PHY rate of a station carries, 0 if that is not known; `claimants`: how many
-        share the air.
+    ) -> None:
+        """Grant flows. `restriction`: why a flow may have no grant; `carries_bps`: what the PHY rate of a station
+        carries, 0 if that is not known; `claimants`: how many share the air.
         """
-        changed, used = False, 0.0
+        used = 0.0
         for key, flow in sorted(self.flows.items(), key=_first_granted):
             refused = restriction(key)
-            if refused is None and now_us < flow.without_until_us:
-                refused = Reason(Code.TAKES_ALL, limit=flow.without_us / 1e6)
+            claim = self.false_claims.get(key.mac)
+            if refused is None and claim is not None and now_us < claim.until_us:
+                refused = Reason(Code.TAKES_ALL, limit=claim.length_us / 1e6)
             flow.carries(carries_bps(key.mac), now_us)
             flow.need_bps, flow.part = _need(flow, parameters, claimants)
             if refused is None:
@@ -183,13 +196,11 @@ class LiveFlows:
                     refused = Reason(Code.LIVE_AIR, "", used, used + flow.part, parameters.air_most)
                 else:
                     used += flow.part
-            changed |= flow.granted != (refused is None)
             flow.granted, flow.refused = refused is None, refused
             admitted_us = admitted_us_per_s(flow.part) if flow.granted else 0
             window_bps = flow.need_bps if flow.granted else 0.0
             if not _is_near(admitted_us, flow.admitted_us_per_s) or not _is_near(window_bps, flow.window_bps):
-                flow.admitted_us_per_s, flow.window_bps, changed = admitted_us, window_bps, True
-        return changed
+                flow.admitted_us_per_s, flow.window_bps = admitted_us, window_bps
 
     @property
     def granted(self) -> int:

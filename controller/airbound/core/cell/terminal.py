@@ -53,7 +53,7 @@ class Terminal(Reporter, Sender):
     flow_abilities: FlowAbilities = NO_FLOWS
     flow_state: FlowState | None = None  # as it was reported last
     flows_sent: SentSet[Flow] | None = None
-    no_flows: Reason | None = None
+    flows_applied_at_us: int = 0  # the same of flows as applied_at_us of bounds
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
     superseded_at_us: int = 0  # when a newer stream claimed its MAC; 0: none did
@@ -82,6 +82,19 @@ class Terminal(Reporter, Sender):
         """Whether it was sent flows, and none that end them since."""
         return self.flows_sent is not None and bool(self.flows_sent.entries)
 
+    def _take_flows(self, state: FlowState | None, now_us: int) -> None:
+        generation, before, sent = state.generation if state else 0, self.flows_generation, self.flows_sent
+        if sent is None or not sent.entries or generation == sent.generation or generation != before:
+            self.flows_applied_at_us = now_us
+        self.flow_state = state
+
+    def ignores_flows(self) -> bool:
+        """Whether it goes on reporting, and for longer than two leases has not reported in force what it was sent."""
+        sent = self.flows_sent
+        if sent is None or not sent.entries:
+            return False
+        return self.reported_at_us - self.flows_applied_at_us > 2 * sent.lease_us
+
     def ignores_bounds(self) -> bool:
         """Whether it goes on reporting, and for longer than two leases has not reported in force what it was sent."""
         sent = self.sent
@@ -102,7 +115,8 @@ class Terminal(Reporter, Sender):
         if report.agent is not None:
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
             self.takes_arrivals, self.flow_abilities = report.agent.takes_arrivals, report.agent.flows
-        self.destinations, self.flow_state = report.destinations, report.flows
+        self.destinations = report.destinations
+        self._take_flows(report.flows, now_us)
         if report.apps or self.apps:
             changed |= [part[:2] + part[5:] for part in report.apps] != [part[:2] + part[5:] for part in self.apps]
             self.apps = report.apps

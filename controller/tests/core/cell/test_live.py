@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from airbound.core.addresses import Address, Mac, address_from_text
 from airbound.core.cell.live import (
+    FORGOTTEN_US,
     KEPT_AIR,
     LIVE,
     TAKES_ALL_US,
@@ -35,8 +36,8 @@ def part(delivered: int, *, queued: int = 0, address: Address = SERVER, uids: Se
     return AppPart(address, LIVE, 1, delivered, queued, tuple(uids))
 
 
-def choose(live: LiveFlows, now_us: int, *, carries_bps: float = RATE_BPS, claimants: int = 8) -> bool:
-    return live.choose(PARAMETERS, lambda _: None, lambda _: carries_bps, claimants, now_us)
+def choose(live: LiveFlows, now_us: int, *, carries_bps: float = RATE_BPS, claimants: int = 8) -> None:
+    live.choose(PARAMETERS, lambda _: None, lambda _: carries_bps, claimants, now_us)
 
 
 def observe(live: LiveFlows, address: Mac, app: AppPart, now_us: int, *, path_us: int = 20_000) -> bool:
@@ -84,8 +85,8 @@ def test_flows_are_granted_in_their_order_while_there_is_air() -> None:
     refused = live.flows[FlowKey(mac(2), SERVER)].refused
     assert refused == Reason(Code.LIVE_AIR, "", pytest.approx(0.28), pytest.approx(0.42), PARAMETERS.air_most)
     assert live.granted_part == pytest.approx(0.28)
-    live.forget(lambda key, _: key.mac == mac(0))
-    assert choose(live, 10, carries_bps=5e6)
+    live.forget(lambda key, _: key.mac == mac(0), 10)
+    choose(live, 10, carries_bps=5e6)
     assert [key.mac for key, flow in live.flows.items() if flow.granted] == [mac(1), mac(2)]
 
 
@@ -128,7 +129,7 @@ def test_a_flow_that_takes_all_that_it_gets_loses_its_grant_for_longer_each_time
     at_s = run(live, mac(1), 1e6, TAKES_ALL_US // SECOND_US + 1, queued=400_000, start_s=at_s)
     flow = the_flow(live)
     assert flow.refused == Reason(Code.TAKES_ALL, limit=60)
-    ended_us = flow.without_until_us
+    ended_us = live.false_claims[mac(1)].until_us
     assert ended_us - at_s * SECOND_US <= WITHOUT_GRANT_US
     observe(live, mac(1), part(10**8, queued=400_000), ended_us)
     choose(live, ended_us)
@@ -139,6 +140,24 @@ def test_a_flow_that_takes_all_that_it_gets_loses_its_grant_for_longer_each_time
         choose(live, now_us)
     assert flow.refused == Reason(Code.TAKES_ALL, limit=120)
     assert WITHOUT_GRANT_MOST_US >= 2 * WITHOUT_GRANT_US
+
+
+def test_a_false_claim_is_of_the_station_and_not_over_with_its_connection() -> None:
+    live = LiveFlows()
+    at_s = run(live, mac(1), 1e6, 15)
+    at_s = run(live, mac(1), 1e6, TAKES_ALL_US // SECOND_US + 1, queued=400_000, start_s=at_s)
+    live.forget(lambda *_: True, at_s * SECOND_US)
+    until_us = live.false_claims[mac(1)].until_us
+    for address, granted in ((mac(1), False), (mac(2), True)):
+        live.observe(address, (part(0, address=OTHER),), lambda _: 20_000, at_s * SECOND_US)
+        choose(live, at_s * SECOND_US)
+        assert live.flows[FlowKey(address, OTHER)].granted is granted
+    choose(live, until_us)
+    assert live.flows[FlowKey(mac(1), OTHER)].granted
+    live.forget(lambda *_: False, until_us + FORGOTTEN_US - 1)
+    assert live.false_claims
+    live.forget(lambda *_: False, until_us + FORGOTTEN_US)
+    assert not live.false_claims
 
 
 def test_a_live_flow_that_catches_up_after_an_outage_keeps_its_grant() -> None:
