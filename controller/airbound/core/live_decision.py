@@ -77,7 +77,7 @@ def observe_priorities(cell: CellState, now_us: int) -> None:
     """Take in what stations send as video and voice, by the access point's report."""
     priorities = cell.priorities
     granted = {key.mac for key, flow in cell.live.flows.items() if flow.granted}
-    priorities.observe(cell.stations.by_mac, granted, now_us)
+    priorities.observe(cell.stations.by_mac, granted, cell.stations.busy_ratio, now_us)
     sent = cell.access_point.edca_sent if cell.access_point is not None else None
     if sent is None or not any(queue.admission for queue in sent.entries):
         priorities.announced_at_us = 0

@@ -3,8 +3,8 @@
 
 Two findings. While these categories are closed (the access point demands admission, ACM), Linux' stations send what was
 not admitted as best effort; a driver that does not look at that is *found*. And where nobody has a grant, the
-categories are open: if most of what the cell's stations send is in them, it is *crowded out*, and they are to be
-closed, before whoever needs them can say so.
+categories are open: if the channel is busy, and most of what the cell's stations send is in them, the rest is *crowded
+out*, and they are to be closed, before whoever needs them can say so.
 
 Frames are seen by their traffic identifiers. A call's few small frames of voice are nobody's harm.
 """
@@ -25,6 +25,7 @@ REMEMBERED_US = 60_000_000  # after it was last seen
 INTERVAL_MIN_US = 500_000  # a station that associates is reported at once, and its first frames are of voice (EAPOL)
 MOST = 0.5  # of what stations send
 MANY_PACKETS_PER_S = 200
+BUSY = 0.5  # of the time, by the access point's survey: below, nobody waits for long
 CLOSED_US = 600_000_000  # closed so long, after most was in them: who keeps to that is not seen meanwhile
 
 
@@ -40,8 +41,12 @@ class Priorities:
     counts: dict[Mac, tuple[int, int, int]] = field(default_factory=dict)  # video, voice, all: at the last report
     counted_at_us: int = 0
 
-    def observe(self, stations: dict[Mac, StationState], granted: set[Mac], now_us: int) -> None:
-        """Take in a report's counters, unless the last ones were taken a moment ago."""
+    def observe(
+        self, stations: dict[Mac, StationState], granted: set[Mac], busy_ratio: float | None, now_us: int
+    ) -> None:
+        """Take in a report's counters, unless the last ones were taken a moment ago. `busy_ratio`: the channel's; none
+        if it is not known.
+        """
         before, elapsed_us = self.counts, now_us - self.counted_at_us
         if before and elapsed_us < INTERVAL_MIN_US:
             return
@@ -58,7 +63,7 @@ class Priorities:
         if self.announced_at_us:
             if now_us - self.announced_at_us >= TAKEN_OVER_US:
                 self._find(known, granted, elapsed_us, now_us)
-        else:
+        elif busy_ratio is None or busy_ratio >= BUSY:
             self._crowded_out(known, elapsed_us, now_us)
 
     def _find(self, known: list[tuple[Mac, int, int, int]], granted: set[Mac], elapsed_us: int, now_us: int) -> None:

@@ -2,7 +2,7 @@
 """Who sends video or voice without a grant."""
 
 from airbound.core.addresses import Mac
-from airbound.core.cell.priorities import CLOSED_US, REMEMBERED_US, TAKEN_OVER_US, Priorities
+from airbound.core.cell.priorities import BUSY, CLOSED_US, REMEMBERED_US, TAKEN_OVER_US, Priorities
 from airbound.core.cell.stations import StationState
 from airbound.core.reports import Station
 from airbound_testing.scenario import mac
@@ -18,6 +18,7 @@ def seen(
     voice: int = 0,
     packets: int = 1000,
     granted: set[Mac] | None = None,
+    busy_ratio: float | None = None,
 ) -> Mac:
     """By whom the categories are closed after a station sent so many of each a second."""
     for second in range(seconds + 1):
@@ -25,7 +26,7 @@ def seen(
             mac(1), rx_packets=packets * second, rx_video_packets=video * second, rx_voice_packets=voice * second
         )
         state = StationState(station, station, 0, 0)
-        priorities.observe({mac(1): state}, granted or set(), second * SECOND_US)
+        priorities.observe({mac(1): state}, granted or set(), busy_ratio, second * SECOND_US)
     return priorities.closed_by(seconds * SECOND_US)
 
 
@@ -64,8 +65,8 @@ def test_it_is_remembered_for_some_time() -> None:
 def test_a_station_that_has_just_come_is_not_taken_for_one_by_its_first_counters() -> None:
     priorities = announced()
     station = Station(mac(2), rx_packets=10**6, rx_video_packets=10**5)
-    priorities.observe({}, set(), 0)
-    priorities.observe({mac(2): StationState(station, station, 0, 0)}, set(), SECOND_US)
+    priorities.observe({}, set(), None, 0)
+    priorities.observe({mac(2): StationState(station, station, 0, 0)}, set(), None, SECOND_US)
     assert not priorities.closed_by(SECOND_US)
 
 
@@ -86,6 +87,13 @@ def test_half_of_it_or_few_packets_are_no_crowd() -> None:
         assert not priorities.is_crowded(0)
 
 
+def test_where_the_channel_is_not_busy_there_is_no_crowd() -> None:
+    for busy_ratio, crowded in ((BUSY - 0.01, False), (BUSY, True)):
+        priorities = Priorities()
+        seen(priorities, 1, video=600, busy_ratio=busy_ratio)
+        assert priorities.is_crowded(SECOND_US) is crowded
+
+
 def test_a_crowd_of_voice_is_known_as_such() -> None:
     priorities = Priorities()
     seen(priorities, 1, voice=900)
@@ -102,7 +110,7 @@ def test_counters_that_start_again_say_nothing() -> None:
     priorities = Priorities()
     for second, packets in ((0, 10_000), (1, 500)):
         station = Station(mac(1), rx_packets=packets, rx_video_packets=packets)
-        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), second * SECOND_US)
+        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), None, second * SECOND_US)
     assert not priorities.is_crowded(SECOND_US)
 
 
@@ -110,7 +118,7 @@ def test_the_first_frames_of_stations_that_associate_are_no_crowd() -> None:
     priorities = Priorities()
     for step in range(60):
         station = Station(mac(1), rx_packets=4 * (step > 0), rx_voice_packets=4 * (step > 0))
-        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), step * SECOND_US // 100)
+        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), None, step * SECOND_US // 100)
         assert not priorities.is_crowded(step * SECOND_US // 100)
 
 
@@ -118,5 +126,5 @@ def test_reports_that_follow_each_other_closely_are_one() -> None:
     priorities = Priorities()
     for step in range(60):
         station = Station(mac(1), rx_packets=10 * step, rx_video_packets=10 * step)
-        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), step * SECOND_US // 100)
+        priorities.observe({mac(1): StationState(station, station, 0, 0)}, set(), None, step * SECOND_US // 100)
     assert priorities.is_crowded(SECOND_US)
