@@ -40,7 +40,8 @@ def check(cell: Cell, *, precision: float, recall: float, stop_ms: int = INTERVA
     assert on_air.recall is not None
     assert on_air.precision > precision
     assert on_air.recall > recall
-    assert on_air.starts_missed <= 1  # one that gets its connection at the very end
+    # Where a connection comes up at the very end of an upload, that is over before the access point's next report.
+    assert on_air.missed_longest_ms is None or on_air.missed_longest_ms < INTERVAL_MS
     assert on_air.stops_missed == 0
     assert on_air.start_delay_max_ms is not None
     assert on_air.stop_delay_max_ms is not None

@@ -62,6 +62,9 @@ class SenderFigures:
     """Uploads that were counted until the phone's next one, or to the end."""
     stop_delay_ms: float | None
     stop_delay_max_ms: float | None
+    missed_longest_ms: float | None = None
+    """The longest upload of which no start was known; None if each was. What is over before an access point's next
+    report cannot be known."""
     air: SenderFigures | None = None
     """Of uploads as they are on the air; None in these figures themselves."""
 
@@ -147,7 +150,7 @@ def _compare(
             right += sends and is_counted
             counted += is_counted
             sending += sends
-    starts, stops = _delays(uploads, inside, mac_of, window_ms)
+    starts, stops, missed_ms = _delays(uploads, inside, mac_of, window_ms)
     known_starts, known_stops = ([delay for delay in delays if delay is not None] for delays in (starts, stops))
     return SenderFigures(
         answers=len(inside),
@@ -162,6 +165,7 @@ def _compare(
         stops_missed=len(stops) - len(known_stops),
         stop_delay_ms=round(statistics.median(known_stops), DIGITS) if known_stops else None,
         stop_delay_max_ms=round(max(known_stops), DIGITS) if known_stops else None,
+        missed_longest_ms=round(max(missed_ms), DIGITS) if missed_ms else None,
     )
 
 
@@ -170,19 +174,22 @@ def _delays(
     answers: Sequence[Answer],
     mac_of: Mapping[int, str],
     window_ms: tuple[int, int],
-) -> tuple[list[float | None], list[float | None]]:
-    """Of each start and each stop within the window; None: it was missed."""
+) -> tuple[list[float | None], list[float | None], list[float]]:
+    """Of each start and each stop within the window, None: it was missed; and how long each missed upload was."""
     from_ms, to_ms = window_ms
-    starts, stops = list[float | None](), list[float | None]()
+    starts, stops, missed_ms = list[float | None](), list[float | None](), list[float]()
     for phone, mac in mac_of.items():
         own = uploads[phone]
         for number, (start, stop) in enumerate(own):
             following = own[number + 1][0] if number + 1 < len(own) else to_ms
             if from_ms <= start < to_ms:
-                starts.append(_first(answers, mac, start, min(stop, to_ms), counted=True))
+                end = min(stop, to_ms)
+                starts.append(_first(answers, mac, start, end, counted=True))
+                if starts[-1] is None:
+                    missed_ms.append(end - start)
             if from_ms <= stop < to_ms:
                 stops.append(_first(answers, mac, stop, min(following, to_ms), counted=False))
-    return starts, stops
+    return starts, stops, missed_ms
 
 
 def _first(answers: Sequence[Answer], mac: str, from_ms: float, to_ms: float, *, counted: bool) -> float | None:

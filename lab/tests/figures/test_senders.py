@@ -36,6 +36,7 @@ def test_who_is_always_right_has_no_delay_but_the_intervals() -> None:
     found = senders.figures(FLOWS, answers((), ONE, ONE, (), (), ONE, ONE, ONE), MAC_OF, (0, 8000))
     assert (found.precision, found.recall, found.answers, found.unanswered) == (1, 1, 8, 0)
     assert (found.starts, found.starts_missed, found.start_delay_ms, found.start_delay_max_ms) == (2, 0, 500, 500)
+    assert found.missed_longest_ms is None
     assert (found.stops, found.stops_missed, found.stop_delay_ms, found.stop_delay_max_ms) == (1, 0, 500, 500)
 
 
@@ -45,6 +46,7 @@ def test_who_is_late_who_is_missed_and_who_is_wrong() -> None:
     assert (found.precision, found.recall, found.unanswered) == (0.4, 0.4, 1)
     # Counted only after it stopped, and then until it started again.
     assert (found.starts, found.starts_missed, found.start_delay_ms) == (2, 1, 500)
+    assert found.missed_longest_ms == 2000
     assert (found.stops, found.stops_missed, found.stop_delay_ms, found.stop_delay_max_ms) == (1, 1, None, None)
 
 
