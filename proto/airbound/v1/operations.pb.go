@@ -581,14 +581,15 @@ func (x *ConfigurationValue) GetAtNextStart() string {
 	return ""
 }
 
-// OperatorChoice is what an operator chose last of a mode or an exemption.
+// OperatorChoice is what an operator chose last of a mode, an exemption or a class.
 type OperatorChoice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "mode" or "exempt".
+	// "mode", "exempt" or "class".
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// Name of a terminal, BSSID of a cell or MAC address of a station; empty for the whole controller.
+	// Name of a terminal, BSSID of a cell or MAC address of a station; empty for the whole controller. Of a class that is
+	// for one application also its uid: "phone-17 uid 10073".
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The mode, or true or false.
+	// The mode, true or false, or the class.
 	Value string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	// When, in RFC 3339.
 	At            string `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
@@ -770,7 +771,9 @@ type Cell struct {
 	// The OpenFlow switch that the BSS is a port of, as the access point reports it; 0 if it is none, or not known.
 	DatapathId uint64 `protobuf:"varint,28,opt,name=datapath_id,json=datapathId,proto3" json:"datapath_id,omitempty"`
 	// Absent while there is no live flow.
-	Live          *CellLive `protobuf:"bytes,29,opt,name=live,proto3" json:"live,omitempty"`
+	Live *CellLive `protobuf:"bytes,29,opt,name=live,proto3" json:"live,omitempty"`
+	// Absent while no access point is connected, and from an agent that changes no packets to its stations.
+	StationFlows  *CellStationFlows `protobuf:"bytes,30,opt,name=station_flows,json=stationFlows,proto3" json:"station_flows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1008,6 +1011,95 @@ func (x *Cell) GetLive() *CellLive {
 	return nil
 }
 
+func (x *Cell) GetStationFlows() *CellStationFlows {
+	if x != nil {
+		return x.StationFlows
+	}
+	return nil
+}
+
+// CellStationFlows is what the access point does with packets to its stations: those to live flows leave as video.
+type CellStationFlows struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As the access point reported it last; its generation is the one in force.
+	State *StationFlowState `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// Entries of the set last sent on the access point's stream; 0 after a release.
+	Sent uint32 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`
+	// Its generation; 0 if none was sent.
+	GenerationSent uint64 `protobuf:"varint,3,opt,name=generation_sent,json=generationSent,proto3" json:"generation_sent,omitempty"`
+	// What remains of its lease.
+	LeaseRemainingMs uint64 `protobuf:"varint,4,opt,name=lease_remaining_ms,json=leaseRemainingMs,proto3" json:"lease_remaining_ms,omitempty"`
+	// Why it was sent; absent if none was.
+	Reason        *Reason `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellStationFlows) Reset() {
+	*x = CellStationFlows{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellStationFlows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellStationFlows) ProtoMessage() {}
+
+func (x *CellStationFlows) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellStationFlows.ProtoReflect.Descriptor instead.
+func (*CellStationFlows) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CellStationFlows) GetState() *StationFlowState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *CellStationFlows) GetSent() uint32 {
+	if x != nil {
+		return x.Sent
+	}
+	return 0
+}
+
+func (x *CellStationFlows) GetGenerationSent() uint64 {
+	if x != nil {
+		return x.GenerationSent
+	}
+	return 0
+}
+
+func (x *CellStationFlows) GetLeaseRemainingMs() uint64 {
+	if x != nil {
+		return x.LeaseRemainingMs
+	}
+	return 0
+}
+
+func (x *CellStationFlows) GetReason() *Reason {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
 // CellLive is what applications of class live send in a cell.
 type CellLive struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1027,7 +1119,7 @@ type CellLive struct {
 
 func (x *CellLive) Reset() {
 	*x = CellLive{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1131,7 @@ func (x *CellLive) String() string {
 func (*CellLive) ProtoMessage() {}
 
 func (x *CellLive) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[8]
+	mi := &file_airbound_v1_operations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1144,7 @@ func (x *CellLive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellLive.ProtoReflect.Descriptor instead.
 func (*CellLive) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CellLive) GetFlows() uint32 {
@@ -1112,7 +1204,7 @@ type LiveFlow struct {
 
 func (x *LiveFlow) Reset() {
 	*x = LiveFlow{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1216,7 @@ func (x *LiveFlow) String() string {
 func (*LiveFlow) ProtoMessage() {}
 
 func (x *LiveFlow) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[9]
+	mi := &file_airbound_v1_operations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1229,7 @@ func (x *LiveFlow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LiveFlow.ProtoReflect.Descriptor instead.
 func (*LiveFlow) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *LiveFlow) GetDestination() string {
@@ -1209,7 +1301,7 @@ type CellOverride struct {
 
 func (x *CellOverride) Reset() {
 	*x = CellOverride{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1221,7 +1313,7 @@ func (x *CellOverride) String() string {
 func (*CellOverride) ProtoMessage() {}
 
 func (x *CellOverride) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[10]
+	mi := &file_airbound_v1_operations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1234,7 +1326,7 @@ func (x *CellOverride) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellOverride.ProtoReflect.Descriptor instead.
 func (*CellOverride) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CellOverride) GetName() string {
@@ -1290,7 +1382,7 @@ type CellEdca struct {
 
 func (x *CellEdca) Reset() {
 	*x = CellEdca{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1302,7 +1394,7 @@ func (x *CellEdca) String() string {
 func (*CellEdca) ProtoMessage() {}
 
 func (x *CellEdca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[11]
+	mi := &file_airbound_v1_operations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1315,7 +1407,7 @@ func (x *CellEdca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellEdca.ProtoReflect.Descriptor instead.
 func (*CellEdca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CellEdca) GetState() *EdcaState {
@@ -1442,7 +1534,7 @@ type CellWindows struct {
 
 func (x *CellWindows) Reset() {
 	*x = CellWindows{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1546,7 @@ func (x *CellWindows) String() string {
 func (*CellWindows) ProtoMessage() {}
 
 func (x *CellWindows) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[12]
+	mi := &file_airbound_v1_operations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1559,7 @@ func (x *CellWindows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellWindows.ProtoReflect.Descriptor instead.
 func (*CellWindows) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CellWindows) GetState() *WindowState {
@@ -1547,7 +1639,7 @@ type WindowLimitSent struct {
 
 func (x *WindowLimitSent) Reset() {
 	*x = WindowLimitSent{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1559,7 +1651,7 @@ func (x *WindowLimitSent) String() string {
 func (*WindowLimitSent) ProtoMessage() {}
 
 func (x *WindowLimitSent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[13]
+	mi := &file_airbound_v1_operations_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1572,7 +1664,7 @@ func (x *WindowLimitSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowLimitSent.ProtoReflect.Descriptor instead.
 func (*WindowLimitSent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WindowLimitSent) GetStation() string {
@@ -1632,14 +1724,16 @@ type Terminal struct {
 	FlowsGenerationInForce uint64 `protobuf:"varint,18,opt,name=flows_generation_in_force,json=flowsGenerationInForce,proto3" json:"flows_generation_in_force,omitempty"`
 	FlowsGenerationSent    uint64 `protobuf:"varint,19,opt,name=flows_generation_sent,json=flowsGenerationSent,proto3" json:"flows_generation_sent,omitempty"`
 	// What its agent says of a set that it could not apply; empty while it can.
-	FlowsFailure  string `protobuf:"bytes,20,opt,name=flows_failure,json=flowsFailure,proto3" json:"flows_failure,omitempty"`
+	FlowsFailure string `protobuf:"bytes,20,opt,name=flows_failure,json=flowsFailure,proto3" json:"flows_failure,omitempty"`
+	// What an operator chose in place of the terminal's own table, that for all of its applications first.
+	ClassesChosen []*ClassChoice `protobuf:"bytes,21,rep,name=classes_chosen,json=classesChosen,proto3" json:"classes_chosen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Terminal) Reset() {
 	*x = Terminal{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1745,7 @@ func (x *Terminal) String() string {
 func (*Terminal) ProtoMessage() {}
 
 func (x *Terminal) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[14]
+	mi := &file_airbound_v1_operations_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1758,7 @@ func (x *Terminal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terminal.ProtoReflect.Descriptor instead.
 func (*Terminal) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Terminal) GetMac() string {
@@ -1807,6 +1901,67 @@ func (x *Terminal) GetFlowsFailure() string {
 	return ""
 }
 
+func (x *Terminal) GetClassesChosen() []*ClassChoice {
+	if x != nil {
+		return x.ClassesChosen
+	}
+	return nil
+}
+
+// ClassChoice is a class that an operator chose.
+type ClassChoice struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// App uid; absent if it is for all applications without a choice of their own.
+	Uid              *uint32          `protobuf:"varint,1,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
+	ApplicationClass ApplicationClass `protobuf:"varint,2,opt,name=application_class,json=applicationClass,proto3,enum=airbound.v1.ApplicationClass" json:"application_class,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ClassChoice) Reset() {
+	*x = ClassChoice{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClassChoice) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClassChoice) ProtoMessage() {}
+
+func (x *ClassChoice) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClassChoice.ProtoReflect.Descriptor instead.
+func (*ClassChoice) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ClassChoice) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
+}
+
+func (x *ClassChoice) GetApplicationClass() ApplicationClass {
+	if x != nil {
+		return x.ApplicationClass
+	}
+	return ApplicationClass_APPLICATION_CLASS_UNSPECIFIED
+}
+
 // BoundSent is one bound; destination is empty if it is for all connections.
 type BoundSent struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -1821,7 +1976,7 @@ type BoundSent struct {
 
 func (x *BoundSent) Reset() {
 	*x = BoundSent{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1833,7 +1988,7 @@ func (x *BoundSent) String() string {
 func (*BoundSent) ProtoMessage() {}
 
 func (x *BoundSent) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[15]
+	mi := &file_airbound_v1_operations_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1846,7 +2001,7 @@ func (x *BoundSent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoundSent.ProtoReflect.Descriptor instead.
 func (*BoundSent) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{15}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *BoundSent) GetDestination() string {
@@ -1905,7 +2060,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2072,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[16]
+	mi := &file_airbound_v1_operations_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2085,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{16}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Decision) GetDestination() string {
@@ -2034,7 +2189,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2046,7 +2201,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[17]
+	mi := &file_airbound_v1_operations_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2059,7 +2214,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{17}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListCellsRequest) GetBssid() string {
@@ -2078,7 +2233,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2245,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[18]
+	mi := &file_airbound_v1_operations_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2258,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{18}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -2121,7 +2276,7 @@ type WatchCellsRequest struct {
 
 func (x *WatchCellsRequest) Reset() {
 	*x = WatchCellsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2133,7 +2288,7 @@ func (x *WatchCellsRequest) String() string {
 func (*WatchCellsRequest) ProtoMessage() {}
 
 func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[19]
+	mi := &file_airbound_v1_operations_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2146,7 +2301,7 @@ func (x *WatchCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCellsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{19}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
 }
 
 type WatchCellsResponse struct {
@@ -2158,7 +2313,7 @@ type WatchCellsResponse struct {
 
 func (x *WatchCellsResponse) Reset() {
 	*x = WatchCellsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +2325,7 @@ func (x *WatchCellsResponse) String() string {
 func (*WatchCellsResponse) ProtoMessage() {}
 
 func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[20]
+	mi := &file_airbound_v1_operations_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +2338,7 @@ func (x *WatchCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCellsResponse.ProtoReflect.Descriptor instead.
 func (*WatchCellsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{20}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchCellsResponse) GetCell() *Cell {
@@ -2202,7 +2357,7 @@ type ListStationsRequest struct {
 
 func (x *ListStationsRequest) Reset() {
 	*x = ListStationsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2369,7 @@ func (x *ListStationsRequest) String() string {
 func (*ListStationsRequest) ProtoMessage() {}
 
 func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[21]
+	mi := &file_airbound_v1_operations_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2382,7 @@ func (x *ListStationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsRequest.ProtoReflect.Descriptor instead.
 func (*ListStationsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{21}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListStationsRequest) GetBssid() string {
@@ -2246,7 +2401,7 @@ type ListStationsResponse struct {
 
 func (x *ListStationsResponse) Reset() {
 	*x = ListStationsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2258,7 +2413,7 @@ func (x *ListStationsResponse) String() string {
 func (*ListStationsResponse) ProtoMessage() {}
 
 func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[22]
+	mi := &file_airbound_v1_operations_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2271,7 +2426,7 @@ func (x *ListStationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStationsResponse.ProtoReflect.Descriptor instead.
 func (*ListStationsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{22}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListStationsResponse) GetStations() []*StationView {
@@ -2325,7 +2480,7 @@ type StationView struct {
 
 func (x *StationView) Reset() {
 	*x = StationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2337,7 +2492,7 @@ func (x *StationView) String() string {
 func (*StationView) ProtoMessage() {}
 
 func (x *StationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[23]
+	mi := &file_airbound_v1_operations_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2350,7 +2505,7 @@ func (x *StationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationView.ProtoReflect.Descriptor instead.
 func (*StationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{23}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StationView) GetMac() string {
@@ -2540,7 +2695,7 @@ type StationDestinationView struct {
 
 func (x *StationDestinationView) Reset() {
 	*x = StationDestinationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2552,7 +2707,7 @@ func (x *StationDestinationView) String() string {
 func (*StationDestinationView) ProtoMessage() {}
 
 func (x *StationDestinationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[24]
+	mi := &file_airbound_v1_operations_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2565,7 +2720,7 @@ func (x *StationDestinationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationDestinationView.ProtoReflect.Descriptor instead.
 func (*StationDestinationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{24}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StationDestinationView) GetAddress() string {
@@ -2641,7 +2796,7 @@ type ListTerminalsRequest struct {
 
 func (x *ListTerminalsRequest) Reset() {
 	*x = ListTerminalsRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2653,7 +2808,7 @@ func (x *ListTerminalsRequest) String() string {
 func (*ListTerminalsRequest) ProtoMessage() {}
 
 func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[25]
+	mi := &file_airbound_v1_operations_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,7 +2821,7 @@ func (x *ListTerminalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsRequest.ProtoReflect.Descriptor instead.
 func (*ListTerminalsRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{25}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListTerminalsRequest) GetBssid() string {
@@ -2685,7 +2840,7 @@ type ListTerminalsResponse struct {
 
 func (x *ListTerminalsResponse) Reset() {
 	*x = ListTerminalsResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[26]
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +2852,7 @@ func (x *ListTerminalsResponse) String() string {
 func (*ListTerminalsResponse) ProtoMessage() {}
 
 func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[26]
+	mi := &file_airbound_v1_operations_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +2865,7 @@ func (x *ListTerminalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTerminalsResponse.ProtoReflect.Descriptor instead.
 func (*ListTerminalsResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{26}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListTerminalsResponse) GetTerminals() []*Terminal {
@@ -2729,7 +2884,7 @@ type ExplainCellRequest struct {
 
 func (x *ExplainCellRequest) Reset() {
 	*x = ExplainCellRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2741,7 +2896,7 @@ func (x *ExplainCellRequest) String() string {
 func (*ExplainCellRequest) ProtoMessage() {}
 
 func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[27]
+	mi := &file_airbound_v1_operations_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2754,7 +2909,7 @@ func (x *ExplainCellRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellRequest.ProtoReflect.Descriptor instead.
 func (*ExplainCellRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{27}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ExplainCellRequest) GetBssid() string {
@@ -2773,7 +2928,7 @@ type ExplainCellResponse struct {
 
 func (x *ExplainCellResponse) Reset() {
 	*x = ExplainCellResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2785,7 +2940,7 @@ func (x *ExplainCellResponse) String() string {
 func (*ExplainCellResponse) ProtoMessage() {}
 
 func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[28]
+	mi := &file_airbound_v1_operations_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2798,7 +2953,7 @@ func (x *ExplainCellResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainCellResponse.ProtoReflect.Descriptor instead.
 func (*ExplainCellResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{28}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExplainCellResponse) GetCell() *Cell {
@@ -2818,7 +2973,7 @@ type ExplainStationRequest struct {
 
 func (x *ExplainStationRequest) Reset() {
 	*x = ExplainStationRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[29]
+	mi := &file_airbound_v1_operations_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +2985,7 @@ func (x *ExplainStationRequest) String() string {
 func (*ExplainStationRequest) ProtoMessage() {}
 
 func (x *ExplainStationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[29]
+	mi := &file_airbound_v1_operations_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +2998,7 @@ func (x *ExplainStationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStationRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStationRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{29}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExplainStationRequest) GetStation() string {
@@ -2864,7 +3019,7 @@ type ExplainStationResponse struct {
 
 func (x *ExplainStationResponse) Reset() {
 	*x = ExplainStationResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[30]
+	mi := &file_airbound_v1_operations_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2876,7 +3031,7 @@ func (x *ExplainStationResponse) String() string {
 func (*ExplainStationResponse) ProtoMessage() {}
 
 func (x *ExplainStationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[30]
+	mi := &file_airbound_v1_operations_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2889,7 +3044,7 @@ func (x *ExplainStationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStationResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStationResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{30}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExplainStationResponse) GetStation() *StationView {
@@ -2916,7 +3071,7 @@ type ExplainTerminalRequest struct {
 
 func (x *ExplainTerminalRequest) Reset() {
 	*x = ExplainTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[31]
+	mi := &file_airbound_v1_operations_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2928,7 +3083,7 @@ func (x *ExplainTerminalRequest) String() string {
 func (*ExplainTerminalRequest) ProtoMessage() {}
 
 func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[31]
+	mi := &file_airbound_v1_operations_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2941,7 +3096,7 @@ func (x *ExplainTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{31}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ExplainTerminalRequest) GetTerminal() string {
@@ -2965,7 +3120,7 @@ type ExplainTerminalResponse struct {
 
 func (x *ExplainTerminalResponse) Reset() {
 	*x = ExplainTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[32]
+	mi := &file_airbound_v1_operations_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2977,7 +3132,7 @@ func (x *ExplainTerminalResponse) String() string {
 func (*ExplainTerminalResponse) ProtoMessage() {}
 
 func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[32]
+	mi := &file_airbound_v1_operations_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2990,7 +3145,7 @@ func (x *ExplainTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExplainTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{32}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExplainTerminalResponse) GetTerminal() *Terminal {
@@ -3042,7 +3197,7 @@ type DestinationView struct {
 
 func (x *DestinationView) Reset() {
 	*x = DestinationView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[33]
+	mi := &file_airbound_v1_operations_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +3209,7 @@ func (x *DestinationView) String() string {
 func (*DestinationView) ProtoMessage() {}
 
 func (x *DestinationView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[33]
+	mi := &file_airbound_v1_operations_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +3222,7 @@ func (x *DestinationView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DestinationView.ProtoReflect.Descriptor instead.
 func (*DestinationView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{33}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DestinationView) GetAddress() string {
@@ -3167,7 +3322,7 @@ type SetModeRequest struct {
 
 func (x *SetModeRequest) Reset() {
 	*x = SetModeRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[34]
+	mi := &file_airbound_v1_operations_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3179,7 +3334,7 @@ func (x *SetModeRequest) String() string {
 func (*SetModeRequest) ProtoMessage() {}
 
 func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[34]
+	mi := &file_airbound_v1_operations_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3192,7 +3347,7 @@ func (x *SetModeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeRequest.ProtoReflect.Descriptor instead.
 func (*SetModeRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{34}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SetModeRequest) GetMode() Mode {
@@ -3228,7 +3383,7 @@ type SetModeResponse struct {
 
 func (x *SetModeResponse) Reset() {
 	*x = SetModeResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[35]
+	mi := &file_airbound_v1_operations_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3240,7 +3395,7 @@ func (x *SetModeResponse) String() string {
 func (*SetModeResponse) ProtoMessage() {}
 
 func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[35]
+	mi := &file_airbound_v1_operations_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3253,7 +3408,7 @@ func (x *SetModeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetModeResponse.ProtoReflect.Descriptor instead.
 func (*SetModeResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{35}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SetModeResponse) GetPreviousMode() Mode {
@@ -3281,7 +3436,7 @@ type ExemptTerminalRequest struct {
 
 func (x *ExemptTerminalRequest) Reset() {
 	*x = ExemptTerminalRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[36]
+	mi := &file_airbound_v1_operations_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3293,7 +3448,7 @@ func (x *ExemptTerminalRequest) String() string {
 func (*ExemptTerminalRequest) ProtoMessage() {}
 
 func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[36]
+	mi := &file_airbound_v1_operations_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3306,7 +3461,7 @@ func (x *ExemptTerminalRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalRequest.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{36}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ExemptTerminalRequest) GetName() string {
@@ -3333,7 +3488,7 @@ type ExemptTerminalResponse struct {
 
 func (x *ExemptTerminalResponse) Reset() {
 	*x = ExemptTerminalResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[37]
+	mi := &file_airbound_v1_operations_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3345,7 +3500,7 @@ func (x *ExemptTerminalResponse) String() string {
 func (*ExemptTerminalResponse) ProtoMessage() {}
 
 func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[37]
+	mi := &file_airbound_v1_operations_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3358,7 +3513,7 @@ func (x *ExemptTerminalResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExemptTerminalResponse.ProtoReflect.Descriptor instead.
 func (*ExemptTerminalResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{37}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ExemptTerminalResponse) GetPreviouslyExempt() bool {
@@ -3366,6 +3521,122 @@ func (x *ExemptTerminalResponse) GetPreviouslyExempt() bool {
 		return x.PreviouslyExempt
 	}
 	return false
+}
+
+type SetClassRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name or MAC address of a terminal, which need not be connected.
+	Terminal string `protobuf:"bytes,1,opt,name=terminal,proto3" json:"terminal,omitempty"`
+	// App uid; absent for all applications without a choice of their own.
+	Uid              *uint32          `protobuf:"varint,2,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
+	ApplicationClass ApplicationClass `protobuf:"varint,3,opt,name=application_class,json=applicationClass,proto3,enum=airbound.v1.ApplicationClass" json:"application_class,omitempty"`
+	// End what an operator chose, instead of `application_class`: the terminal's own table counts then.
+	Own           bool `protobuf:"varint,4,opt,name=own,proto3" json:"own,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetClassRequest) Reset() {
+	*x = SetClassRequest{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetClassRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetClassRequest) ProtoMessage() {}
+
+func (x *SetClassRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetClassRequest.ProtoReflect.Descriptor instead.
+func (*SetClassRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *SetClassRequest) GetTerminal() string {
+	if x != nil {
+		return x.Terminal
+	}
+	return ""
+}
+
+func (x *SetClassRequest) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
+}
+
+func (x *SetClassRequest) GetApplicationClass() ApplicationClass {
+	if x != nil {
+		return x.ApplicationClass
+	}
+	return ApplicationClass_APPLICATION_CLASS_UNSPECIFIED
+}
+
+func (x *SetClassRequest) GetOwn() bool {
+	if x != nil {
+		return x.Own
+	}
+	return false
+}
+
+type SetClassResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What an operator had chosen before; absent if nothing.
+	Previous      *ApplicationClass `protobuf:"varint,1,opt,name=previous,proto3,enum=airbound.v1.ApplicationClass,oneof" json:"previous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetClassResponse) Reset() {
+	*x = SetClassResponse{}
+	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetClassResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetClassResponse) ProtoMessage() {}
+
+func (x *SetClassResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetClassResponse.ProtoReflect.Descriptor instead.
+func (*SetClassResponse) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *SetClassResponse) GetPrevious() ApplicationClass {
+	if x != nil && x.Previous != nil {
+		return *x.Previous
+	}
+	return ApplicationClass_APPLICATION_CLASS_UNSPECIFIED
 }
 
 type ListSwitchesRequest struct {
@@ -3376,7 +3647,7 @@ type ListSwitchesRequest struct {
 
 func (x *ListSwitchesRequest) Reset() {
 	*x = ListSwitchesRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[38]
+	mi := &file_airbound_v1_operations_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3388,7 +3659,7 @@ func (x *ListSwitchesRequest) String() string {
 func (*ListSwitchesRequest) ProtoMessage() {}
 
 func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[38]
+	mi := &file_airbound_v1_operations_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3401,7 +3672,7 @@ func (x *ListSwitchesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesRequest.ProtoReflect.Descriptor instead.
 func (*ListSwitchesRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{38}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{42}
 }
 
 type ListSwitchesResponse struct {
@@ -3413,7 +3684,7 @@ type ListSwitchesResponse struct {
 
 func (x *ListSwitchesResponse) Reset() {
 	*x = ListSwitchesResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[39]
+	mi := &file_airbound_v1_operations_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3425,7 +3696,7 @@ func (x *ListSwitchesResponse) String() string {
 func (*ListSwitchesResponse) ProtoMessage() {}
 
 func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[39]
+	mi := &file_airbound_v1_operations_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3438,7 +3709,7 @@ func (x *ListSwitchesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSwitchesResponse.ProtoReflect.Descriptor instead.
 func (*ListSwitchesResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{39}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListSwitchesResponse) GetSwitches() []*Switch {
@@ -3458,7 +3729,7 @@ type GetStationTrafficRequest struct {
 
 func (x *GetStationTrafficRequest) Reset() {
 	*x = GetStationTrafficRequest{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	mi := &file_airbound_v1_operations_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3741,7 @@ func (x *GetStationTrafficRequest) String() string {
 func (*GetStationTrafficRequest) ProtoMessage() {}
 
 func (x *GetStationTrafficRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[40]
+	mi := &file_airbound_v1_operations_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3754,7 @@ func (x *GetStationTrafficRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStationTrafficRequest.ProtoReflect.Descriptor instead.
 func (*GetStationTrafficRequest) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{40}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetStationTrafficRequest) GetStation() string {
@@ -3503,7 +3774,7 @@ type GetStationTrafficResponse struct {
 
 func (x *GetStationTrafficResponse) Reset() {
 	*x = GetStationTrafficResponse{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	mi := &file_airbound_v1_operations_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3786,7 @@ func (x *GetStationTrafficResponse) String() string {
 func (*GetStationTrafficResponse) ProtoMessage() {}
 
 func (x *GetStationTrafficResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[41]
+	mi := &file_airbound_v1_operations_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3799,7 @@ func (x *GetStationTrafficResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStationTrafficResponse.ProtoReflect.Descriptor instead.
 func (*GetStationTrafficResponse) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{41}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetStationTrafficResponse) GetStations() []*SwitchStation {
@@ -3589,7 +3860,7 @@ type Switch struct {
 
 func (x *Switch) Reset() {
 	*x = Switch{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[42]
+	mi := &file_airbound_v1_operations_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3601,7 +3872,7 @@ func (x *Switch) String() string {
 func (*Switch) ProtoMessage() {}
 
 func (x *Switch) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[42]
+	mi := &file_airbound_v1_operations_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3614,7 +3885,7 @@ func (x *Switch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Switch.ProtoReflect.Descriptor instead.
 func (*Switch) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{42}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Switch) GetDatapathId() string {
@@ -3848,7 +4119,7 @@ type SwitchStation struct {
 
 func (x *SwitchStation) Reset() {
 	*x = SwitchStation{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[43]
+	mi := &file_airbound_v1_operations_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3860,7 +4131,7 @@ func (x *SwitchStation) String() string {
 func (*SwitchStation) ProtoMessage() {}
 
 func (x *SwitchStation) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[43]
+	mi := &file_airbound_v1_operations_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3873,7 +4144,7 @@ func (x *SwitchStation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SwitchStation.ProtoReflect.Descriptor instead.
 func (*SwitchStation) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{43}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SwitchStation) GetDatapathId() string {
@@ -3962,7 +4233,7 @@ type TrafficView struct {
 
 func (x *TrafficView) Reset() {
 	*x = TrafficView{}
-	mi := &file_airbound_v1_operations_proto_msgTypes[44]
+	mi := &file_airbound_v1_operations_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3974,7 +4245,7 @@ func (x *TrafficView) String() string {
 func (*TrafficView) ProtoMessage() {}
 
 func (x *TrafficView) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_operations_proto_msgTypes[44]
+	mi := &file_airbound_v1_operations_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3987,7 +4258,7 @@ func (x *TrafficView) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrafficView.ProtoReflect.Descriptor instead.
 func (*TrafficView) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{44}
+	return file_airbound_v1_operations_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *TrafficView) GetAddress() string {
@@ -4067,7 +4338,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.airbound.v1.ReasonCodeR\x04code\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\x04R\x05value\"\xf3\b\n" +
+	"\x05value\x18\x03 \x01(\x04R\x05value\"\xb7\t\n" +
 	"\x04Cell\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x120\n" +
@@ -4101,8 +4372,15 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\awindows\x18\x1b \x01(\v2\x18.airbound.v1.CellWindowsR\awindows\x12\x1f\n" +
 	"\vdatapath_id\x18\x1c \x01(\x04R\n" +
 	"datapathId\x12)\n" +
-	"\x04live\x18\x1d \x01(\v2\x15.airbound.v1.CellLiveR\x04liveB\r\n" +
-	"\v_busy_ratio\"\x90\x01\n" +
+	"\x04live\x18\x1d \x01(\v2\x15.airbound.v1.CellLiveR\x04live\x12B\n" +
+	"\rstation_flows\x18\x1e \x01(\v2\x1d.airbound.v1.CellStationFlowsR\fstationFlowsB\r\n" +
+	"\v_busy_ratio\"\xdf\x01\n" +
+	"\x10CellStationFlows\x123\n" +
+	"\x05state\x18\x01 \x01(\v2\x1d.airbound.v1.StationFlowStateR\x05state\x12\x12\n" +
+	"\x04sent\x18\x02 \x01(\rR\x04sent\x12'\n" +
+	"\x0fgeneration_sent\x18\x03 \x01(\x04R\x0egenerationSent\x12,\n" +
+	"\x12lease_remaining_ms\x18\x04 \x01(\x04R\x10leaseRemainingMs\x12+\n" +
+	"\x06reason\x18\x05 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\"\x90\x01\n" +
 	"\bCellLive\x12\x14\n" +
 	"\x05flows\x18\x01 \x01(\rR\x05flows\x12\x18\n" +
 	"\agranted\x18\x02 \x01(\rR\agranted\x12\x10\n" +
@@ -4152,7 +4430,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x0fWindowLimitSent\x12\x18\n" +
 	"\astation\x18\x01 \x01(\tR\astation\x12 \n" +
 	"\vdestination\x18\x02 \x01(\tR\vdestination\x12\x1b\n" +
-	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\xc6\x06\n" +
+	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\x87\a\n" +
 	"\bTerminal\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4176,7 +4454,12 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"live_flows\x18\x11 \x03(\v2\x15.airbound.v1.LiveFlowR\tliveFlows\x129\n" +
 	"\x19flows_generation_in_force\x18\x12 \x01(\x04R\x16flowsGenerationInForce\x122\n" +
 	"\x15flows_generation_sent\x18\x13 \x01(\x04R\x13flowsGenerationSent\x12#\n" +
-	"\rflows_failure\x18\x14 \x01(\tR\fflowsFailure\"\x82\x01\n" +
+	"\rflows_failure\x18\x14 \x01(\tR\fflowsFailure\x12?\n" +
+	"\x0eclasses_chosen\x18\x15 \x03(\v2\x18.airbound.v1.ClassChoiceR\rclassesChosen\"x\n" +
+	"\vClassChoice\x12\x15\n" +
+	"\x03uid\x18\x01 \x01(\rH\x00R\x03uid\x88\x01\x01\x12J\n" +
+	"\x11application_class\x18\x02 \x01(\x0e2\x1d.airbound.v1.ApplicationClassR\x10applicationClassB\x06\n" +
+	"\x04_uid\"\x82\x01\n" +
 	"\tBoundSent\x12 \n" +
 	"\vdestination\x18\x01 \x01(\tR\vdestination\x12\x19\n" +
 	"\bmin_segs\x18\x02 \x01(\rR\aminSegs\x12\x19\n" +
@@ -4301,7 +4584,16 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06exempt\x18\x02 \x01(\bR\x06exempt\"E\n" +
 	"\x16ExemptTerminalResponse\x12+\n" +
-	"\x11previously_exempt\x18\x01 \x01(\bR\x10previouslyExempt\"\x15\n" +
+	"\x11previously_exempt\x18\x01 \x01(\bR\x10previouslyExempt\"\xaa\x01\n" +
+	"\x0fSetClassRequest\x12\x1a\n" +
+	"\bterminal\x18\x01 \x01(\tR\bterminal\x12\x15\n" +
+	"\x03uid\x18\x02 \x01(\rH\x00R\x03uid\x88\x01\x01\x12J\n" +
+	"\x11application_class\x18\x03 \x01(\x0e2\x1d.airbound.v1.ApplicationClassR\x10applicationClass\x12\x10\n" +
+	"\x03own\x18\x04 \x01(\bR\x03ownB\x06\n" +
+	"\x04_uid\"_\n" +
+	"\x10SetClassResponse\x12>\n" +
+	"\bprevious\x18\x01 \x01(\x0e2\x1d.airbound.v1.ApplicationClassH\x00R\bprevious\x88\x01\x01B\v\n" +
+	"\t_previous\"\x15\n" +
 	"\x13ListSwitchesRequest\"G\n" +
 	"\x14ListSwitchesResponse\x12/\n" +
 	"\bswitches\x18\x01 \x03(\v2\x13.airbound.v1.SwitchR\bswitches\"4\n" +
@@ -4388,7 +4680,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x1aSWITCH_BINDING_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cSWITCH_BINDING_CONFIGURATION\x10\x01\x12\x19\n" +
 	"\x15SWITCH_BINDING_SWITCH\x10\x02\x12\x1f\n" +
-	"\x1bSWITCH_BINDING_ACCESS_POINT\x10\x032\x81\t\n" +
+	"\x1bSWITCH_BINDING_ACCESS_POINT\x10\x032\xca\t\n" +
 	"\x11OperationsService\x12V\n" +
 	"\rGetController\x12!.airbound.v1.GetControllerRequest\x1a\".airbound.v1.GetControllerResponse\x12_\n" +
 	"\x10GetConfiguration\x12$.airbound.v1.GetConfigurationRequest\x1a%.airbound.v1.GetConfigurationResponse\x12L\n" +
@@ -4403,7 +4695,8 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\fListSwitches\x12 .airbound.v1.ListSwitchesRequest\x1a!.airbound.v1.ListSwitchesResponse0\x01\x12b\n" +
 	"\x11GetStationTraffic\x12%.airbound.v1.GetStationTrafficRequest\x1a&.airbound.v1.GetStationTrafficResponse\x12D\n" +
 	"\aSetMode\x12\x1b.airbound.v1.SetModeRequest\x1a\x1c.airbound.v1.SetModeResponse\x12Y\n" +
-	"\x0eExemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
+	"\x0eExemptTerminal\x12\".airbound.v1.ExemptTerminalRequest\x1a#.airbound.v1.ExemptTerminalResponse\x12G\n" +
+	"\bSetClass\x12\x1c.airbound.v1.SetClassRequest\x1a\x1d.airbound.v1.SetClassResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
 	file_airbound_v1_operations_proto_rawDescOnce sync.Once
@@ -4418,7 +4711,7 @@ func file_airbound_v1_operations_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_operations_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_airbound_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_airbound_v1_operations_proto_goTypes = []any{
 	(Mode)(0),                         // 0: airbound.v1.Mode
 	(ConfigurationSource)(0),          // 1: airbound.v1.ConfigurationSource
@@ -4432,54 +4725,60 @@ var file_airbound_v1_operations_proto_goTypes = []any{
 	(*OperatorChoice)(nil),            // 9: airbound.v1.OperatorChoice
 	(*Counter)(nil),                   // 10: airbound.v1.Counter
 	(*Cell)(nil),                      // 11: airbound.v1.Cell
-	(*CellLive)(nil),                  // 12: airbound.v1.CellLive
-	(*LiveFlow)(nil),                  // 13: airbound.v1.LiveFlow
-	(*CellOverride)(nil),              // 14: airbound.v1.CellOverride
-	(*CellEdca)(nil),                  // 15: airbound.v1.CellEdca
-	(*CellWindows)(nil),               // 16: airbound.v1.CellWindows
-	(*WindowLimitSent)(nil),           // 17: airbound.v1.WindowLimitSent
-	(*Terminal)(nil),                  // 18: airbound.v1.Terminal
-	(*BoundSent)(nil),                 // 19: airbound.v1.BoundSent
-	(*Decision)(nil),                  // 20: airbound.v1.Decision
-	(*ListCellsRequest)(nil),          // 21: airbound.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),         // 22: airbound.v1.ListCellsResponse
-	(*WatchCellsRequest)(nil),         // 23: airbound.v1.WatchCellsRequest
-	(*WatchCellsResponse)(nil),        // 24: airbound.v1.WatchCellsResponse
-	(*ListStationsRequest)(nil),       // 25: airbound.v1.ListStationsRequest
-	(*ListStationsResponse)(nil),      // 26: airbound.v1.ListStationsResponse
-	(*StationView)(nil),               // 27: airbound.v1.StationView
-	(*StationDestinationView)(nil),    // 28: airbound.v1.StationDestinationView
-	(*ListTerminalsRequest)(nil),      // 29: airbound.v1.ListTerminalsRequest
-	(*ListTerminalsResponse)(nil),     // 30: airbound.v1.ListTerminalsResponse
-	(*ExplainCellRequest)(nil),        // 31: airbound.v1.ExplainCellRequest
-	(*ExplainCellResponse)(nil),       // 32: airbound.v1.ExplainCellResponse
-	(*ExplainStationRequest)(nil),     // 33: airbound.v1.ExplainStationRequest
-	(*ExplainStationResponse)(nil),    // 34: airbound.v1.ExplainStationResponse
-	(*ExplainTerminalRequest)(nil),    // 35: airbound.v1.ExplainTerminalRequest
-	(*ExplainTerminalResponse)(nil),   // 36: airbound.v1.ExplainTerminalResponse
-	(*DestinationView)(nil),           // 37: airbound.v1.DestinationView
-	(*SetModeRequest)(nil),            // 38: airbound.v1.SetModeRequest
-	(*SetModeResponse)(nil),           // 39: airbound.v1.SetModeResponse
-	(*ExemptTerminalRequest)(nil),     // 40: airbound.v1.ExemptTerminalRequest
-	(*ExemptTerminalResponse)(nil),    // 41: airbound.v1.ExemptTerminalResponse
-	(*ListSwitchesRequest)(nil),       // 42: airbound.v1.ListSwitchesRequest
-	(*ListSwitchesResponse)(nil),      // 43: airbound.v1.ListSwitchesResponse
-	(*GetStationTrafficRequest)(nil),  // 44: airbound.v1.GetStationTrafficRequest
-	(*GetStationTrafficResponse)(nil), // 45: airbound.v1.GetStationTrafficResponse
-	(*Switch)(nil),                    // 46: airbound.v1.Switch
-	(*SwitchStation)(nil),             // 47: airbound.v1.SwitchStation
-	(*TrafficView)(nil),               // 48: airbound.v1.TrafficView
-	(ReasonCode)(0),                   // 49: airbound.v1.ReasonCode
-	(Band)(0),                         // 50: airbound.v1.Band
-	(*Reason)(nil),                    // 51: airbound.v1.Reason
-	(*EdcaState)(nil),                 // 52: airbound.v1.EdcaState
-	(*Edca)(nil),                      // 53: airbound.v1.Edca
-	(*WindowState)(nil),               // 54: airbound.v1.WindowState
-	(AirtimeSource)(0),                // 55: airbound.v1.AirtimeSource
-	(TerminalReportTrigger)(0),        // 56: airbound.v1.TerminalReportTrigger
-	(*EventCounts)(nil),               // 57: airbound.v1.EventCounts
-	(*ClassPart)(nil),                 // 58: airbound.v1.ClassPart
-	(TrafficProtocol)(0),              // 59: airbound.v1.TrafficProtocol
+	(*CellStationFlows)(nil),          // 12: airbound.v1.CellStationFlows
+	(*CellLive)(nil),                  // 13: airbound.v1.CellLive
+	(*LiveFlow)(nil),                  // 14: airbound.v1.LiveFlow
+	(*CellOverride)(nil),              // 15: airbound.v1.CellOverride
+	(*CellEdca)(nil),                  // 16: airbound.v1.CellEdca
+	(*CellWindows)(nil),               // 17: airbound.v1.CellWindows
+	(*WindowLimitSent)(nil),           // 18: airbound.v1.WindowLimitSent
+	(*Terminal)(nil),                  // 19: airbound.v1.Terminal
+	(*ClassChoice)(nil),               // 20: airbound.v1.ClassChoice
+	(*BoundSent)(nil),                 // 21: airbound.v1.BoundSent
+	(*Decision)(nil),                  // 22: airbound.v1.Decision
+	(*ListCellsRequest)(nil),          // 23: airbound.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),         // 24: airbound.v1.ListCellsResponse
+	(*WatchCellsRequest)(nil),         // 25: airbound.v1.WatchCellsRequest
+	(*WatchCellsResponse)(nil),        // 26: airbound.v1.WatchCellsResponse
+	(*ListStationsRequest)(nil),       // 27: airbound.v1.ListStationsRequest
+	(*ListStationsResponse)(nil),      // 28: airbound.v1.ListStationsResponse
+	(*StationView)(nil),               // 29: airbound.v1.StationView
+	(*StationDestinationView)(nil),    // 30: airbound.v1.StationDestinationView
+	(*ListTerminalsRequest)(nil),      // 31: airbound.v1.ListTerminalsRequest
+	(*ListTerminalsResponse)(nil),     // 32: airbound.v1.ListTerminalsResponse
+	(*ExplainCellRequest)(nil),        // 33: airbound.v1.ExplainCellRequest
+	(*ExplainCellResponse)(nil),       // 34: airbound.v1.ExplainCellResponse
+	(*ExplainStationRequest)(nil),     // 35: airbound.v1.ExplainStationRequest
+	(*ExplainStationResponse)(nil),    // 36: airbound.v1.ExplainStationResponse
+	(*ExplainTerminalRequest)(nil),    // 37: airbound.v1.ExplainTerminalRequest
+	(*ExplainTerminalResponse)(nil),   // 38: airbound.v1.ExplainTerminalResponse
+	(*DestinationView)(nil),           // 39: airbound.v1.DestinationView
+	(*SetModeRequest)(nil),            // 40: airbound.v1.SetModeRequest
+	(*SetModeResponse)(nil),           // 41: airbound.v1.SetModeResponse
+	(*ExemptTerminalRequest)(nil),     // 42: airbound.v1.ExemptTerminalRequest
+	(*ExemptTerminalResponse)(nil),    // 43: airbound.v1.ExemptTerminalResponse
+	(*SetClassRequest)(nil),           // 44: airbound.v1.SetClassRequest
+	(*SetClassResponse)(nil),          // 45: airbound.v1.SetClassResponse
+	(*ListSwitchesRequest)(nil),       // 46: airbound.v1.ListSwitchesRequest
+	(*ListSwitchesResponse)(nil),      // 47: airbound.v1.ListSwitchesResponse
+	(*GetStationTrafficRequest)(nil),  // 48: airbound.v1.GetStationTrafficRequest
+	(*GetStationTrafficResponse)(nil), // 49: airbound.v1.GetStationTrafficResponse
+	(*Switch)(nil),                    // 50: airbound.v1.Switch
+	(*SwitchStation)(nil),             // 51: airbound.v1.SwitchStation
+	(*TrafficView)(nil),               // 52: airbound.v1.TrafficView
+	(ReasonCode)(0),                   // 53: airbound.v1.ReasonCode
+	(Band)(0),                         // 54: airbound.v1.Band
+	(*StationFlowState)(nil),          // 55: airbound.v1.StationFlowState
+	(*Reason)(nil),                    // 56: airbound.v1.Reason
+	(*EdcaState)(nil),                 // 57: airbound.v1.EdcaState
+	(*Edca)(nil),                      // 58: airbound.v1.Edca
+	(*WindowState)(nil),               // 59: airbound.v1.WindowState
+	(ApplicationClass)(0),             // 60: airbound.v1.ApplicationClass
+	(AirtimeSource)(0),                // 61: airbound.v1.AirtimeSource
+	(TerminalReportTrigger)(0),        // 62: airbound.v1.TerminalReportTrigger
+	(*EventCounts)(nil),               // 63: airbound.v1.EventCounts
+	(*ClassPart)(nil),                 // 64: airbound.v1.ClassPart
+	(TrafficProtocol)(0),              // 65: airbound.v1.TrafficProtocol
 }
 var file_airbound_v1_operations_proto_depIdxs = []int32{
 	0,  // 0: airbound.v1.GetControllerResponse.mode:type_name -> airbound.v1.Mode
@@ -4487,90 +4786,99 @@ var file_airbound_v1_operations_proto_depIdxs = []int32{
 	8,  // 2: airbound.v1.GetConfigurationResponse.values:type_name -> airbound.v1.ConfigurationValue
 	9,  // 3: airbound.v1.GetConfigurationResponse.choices:type_name -> airbound.v1.OperatorChoice
 	1,  // 4: airbound.v1.ConfigurationValue.source:type_name -> airbound.v1.ConfigurationSource
-	49, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
+	53, // 5: airbound.v1.Counter.code:type_name -> airbound.v1.ReasonCode
 	2,  // 6: airbound.v1.Cell.capacity_source:type_name -> airbound.v1.CapacitySource
-	15, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
+	16, // 7: airbound.v1.Cell.edca:type_name -> airbound.v1.CellEdca
 	0,  // 8: airbound.v1.Cell.mode:type_name -> airbound.v1.Mode
-	14, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
-	50, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
-	16, // 11: airbound.v1.Cell.windows:type_name -> airbound.v1.CellWindows
-	12, // 12: airbound.v1.Cell.live:type_name -> airbound.v1.CellLive
-	51, // 13: airbound.v1.LiveFlow.refused:type_name -> airbound.v1.Reason
-	52, // 14: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
-	53, // 15: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
-	53, // 16: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
-	51, // 17: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
-	51, // 18: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
-	53, // 19: airbound.v1.CellEdca.wanted_stations:type_name -> airbound.v1.Edca
-	53, // 20: airbound.v1.CellEdca.sent_stations:type_name -> airbound.v1.Edca
-	54, // 21: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
-	17, // 22: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
-	51, // 23: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
-	19, // 24: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
-	20, // 25: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
-	51, // 26: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
-	13, // 27: airbound.v1.Terminal.live_flows:type_name -> airbound.v1.LiveFlow
-	51, // 28: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
-	11, // 29: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
-	11, // 30: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
-	27, // 31: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
-	55, // 32: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
-	28, // 33: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
-	51, // 34: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
-	20, // 35: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
-	17, // 36: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
-	51, // 37: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
-	18, // 38: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
-	11, // 39: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
-	27, // 40: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
-	11, // 41: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
-	18, // 42: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
-	11, // 43: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
-	37, // 44: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
-	56, // 45: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
-	57, // 46: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
-	58, // 47: airbound.v1.DestinationView.classes:type_name -> airbound.v1.ClassPart
-	0,  // 48: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
-	0,  // 49: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
-	0,  // 50: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
-	46, // 51: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
-	47, // 52: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
-	3,  // 53: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
-	51, // 54: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
-	51, // 55: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
-	48, // 56: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
-	59, // 57: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
-	4,  // 58: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
-	6,  // 59: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
-	21, // 60: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
-	23, // 61: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
-	25, // 62: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
-	29, // 63: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
-	31, // 64: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
-	33, // 65: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
-	35, // 66: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
-	42, // 67: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
-	44, // 68: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
-	38, // 69: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
-	40, // 70: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
-	5,  // 71: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
-	7,  // 72: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
-	22, // 73: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
-	24, // 74: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
-	26, // 75: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
-	30, // 76: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
-	32, // 77: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
-	34, // 78: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
-	36, // 79: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
-	43, // 80: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
-	45, // 81: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
-	39, // 82: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
-	41, // 83: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
-	71, // [71:84] is the sub-list for method output_type
-	58, // [58:71] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	15, // 9: airbound.v1.Cell.override:type_name -> airbound.v1.CellOverride
+	54, // 10: airbound.v1.Cell.band:type_name -> airbound.v1.Band
+	17, // 11: airbound.v1.Cell.windows:type_name -> airbound.v1.CellWindows
+	13, // 12: airbound.v1.Cell.live:type_name -> airbound.v1.CellLive
+	12, // 13: airbound.v1.Cell.station_flows:type_name -> airbound.v1.CellStationFlows
+	55, // 14: airbound.v1.CellStationFlows.state:type_name -> airbound.v1.StationFlowState
+	56, // 15: airbound.v1.CellStationFlows.reason:type_name -> airbound.v1.Reason
+	56, // 16: airbound.v1.LiveFlow.refused:type_name -> airbound.v1.Reason
+	57, // 17: airbound.v1.CellEdca.state:type_name -> airbound.v1.EdcaState
+	58, // 18: airbound.v1.CellEdca.wanted:type_name -> airbound.v1.Edca
+	58, // 19: airbound.v1.CellEdca.sent:type_name -> airbound.v1.Edca
+	56, // 20: airbound.v1.CellEdca.reason:type_name -> airbound.v1.Reason
+	56, // 21: airbound.v1.CellEdca.traffic:type_name -> airbound.v1.Reason
+	58, // 22: airbound.v1.CellEdca.wanted_stations:type_name -> airbound.v1.Edca
+	58, // 23: airbound.v1.CellEdca.sent_stations:type_name -> airbound.v1.Edca
+	59, // 24: airbound.v1.CellWindows.state:type_name -> airbound.v1.WindowState
+	18, // 25: airbound.v1.CellWindows.sent:type_name -> airbound.v1.WindowLimitSent
+	56, // 26: airbound.v1.CellWindows.reason:type_name -> airbound.v1.Reason
+	21, // 27: airbound.v1.Terminal.bounds_sent:type_name -> airbound.v1.BoundSent
+	22, // 28: airbound.v1.Terminal.decisions:type_name -> airbound.v1.Decision
+	56, // 29: airbound.v1.Terminal.no_bounds:type_name -> airbound.v1.Reason
+	14, // 30: airbound.v1.Terminal.live_flows:type_name -> airbound.v1.LiveFlow
+	20, // 31: airbound.v1.Terminal.classes_chosen:type_name -> airbound.v1.ClassChoice
+	60, // 32: airbound.v1.ClassChoice.application_class:type_name -> airbound.v1.ApplicationClass
+	56, // 33: airbound.v1.Decision.notes:type_name -> airbound.v1.Reason
+	11, // 34: airbound.v1.ListCellsResponse.cells:type_name -> airbound.v1.Cell
+	11, // 35: airbound.v1.WatchCellsResponse.cell:type_name -> airbound.v1.Cell
+	29, // 36: airbound.v1.ListStationsResponse.stations:type_name -> airbound.v1.StationView
+	61, // 37: airbound.v1.StationView.airtime_source:type_name -> airbound.v1.AirtimeSource
+	30, // 38: airbound.v1.StationView.destinations:type_name -> airbound.v1.StationDestinationView
+	56, // 39: airbound.v1.StationView.lack:type_name -> airbound.v1.Reason
+	22, // 40: airbound.v1.StationView.decisions:type_name -> airbound.v1.Decision
+	18, // 41: airbound.v1.StationView.limits:type_name -> airbound.v1.WindowLimitSent
+	56, // 42: airbound.v1.StationView.no_limit:type_name -> airbound.v1.Reason
+	19, // 43: airbound.v1.ListTerminalsResponse.terminals:type_name -> airbound.v1.Terminal
+	11, // 44: airbound.v1.ExplainCellResponse.cell:type_name -> airbound.v1.Cell
+	29, // 45: airbound.v1.ExplainStationResponse.station:type_name -> airbound.v1.StationView
+	11, // 46: airbound.v1.ExplainStationResponse.cell:type_name -> airbound.v1.Cell
+	19, // 47: airbound.v1.ExplainTerminalResponse.terminal:type_name -> airbound.v1.Terminal
+	11, // 48: airbound.v1.ExplainTerminalResponse.cell:type_name -> airbound.v1.Cell
+	39, // 49: airbound.v1.ExplainTerminalResponse.destinations:type_name -> airbound.v1.DestinationView
+	62, // 50: airbound.v1.ExplainTerminalResponse.last_trigger:type_name -> airbound.v1.TerminalReportTrigger
+	63, // 51: airbound.v1.DestinationView.events:type_name -> airbound.v1.EventCounts
+	64, // 52: airbound.v1.DestinationView.classes:type_name -> airbound.v1.ClassPart
+	0,  // 53: airbound.v1.SetModeRequest.mode:type_name -> airbound.v1.Mode
+	0,  // 54: airbound.v1.SetModeResponse.previous_mode:type_name -> airbound.v1.Mode
+	0,  // 55: airbound.v1.SetModeResponse.mode:type_name -> airbound.v1.Mode
+	60, // 56: airbound.v1.SetClassRequest.application_class:type_name -> airbound.v1.ApplicationClass
+	60, // 57: airbound.v1.SetClassResponse.previous:type_name -> airbound.v1.ApplicationClass
+	50, // 58: airbound.v1.ListSwitchesResponse.switches:type_name -> airbound.v1.Switch
+	51, // 59: airbound.v1.GetStationTrafficResponse.stations:type_name -> airbound.v1.SwitchStation
+	3,  // 60: airbound.v1.Switch.bound_by:type_name -> airbound.v1.SwitchBinding
+	56, // 61: airbound.v1.Switch.sent_reason:type_name -> airbound.v1.Reason
+	56, // 62: airbound.v1.Switch.restriction:type_name -> airbound.v1.Reason
+	52, // 63: airbound.v1.SwitchStation.traffic:type_name -> airbound.v1.TrafficView
+	65, // 64: airbound.v1.TrafficView.protocol:type_name -> airbound.v1.TrafficProtocol
+	4,  // 65: airbound.v1.OperationsService.GetController:input_type -> airbound.v1.GetControllerRequest
+	6,  // 66: airbound.v1.OperationsService.GetConfiguration:input_type -> airbound.v1.GetConfigurationRequest
+	23, // 67: airbound.v1.OperationsService.ListCells:input_type -> airbound.v1.ListCellsRequest
+	25, // 68: airbound.v1.OperationsService.WatchCells:input_type -> airbound.v1.WatchCellsRequest
+	27, // 69: airbound.v1.OperationsService.ListStations:input_type -> airbound.v1.ListStationsRequest
+	31, // 70: airbound.v1.OperationsService.ListTerminals:input_type -> airbound.v1.ListTerminalsRequest
+	33, // 71: airbound.v1.OperationsService.ExplainCell:input_type -> airbound.v1.ExplainCellRequest
+	35, // 72: airbound.v1.OperationsService.ExplainStation:input_type -> airbound.v1.ExplainStationRequest
+	37, // 73: airbound.v1.OperationsService.ExplainTerminal:input_type -> airbound.v1.ExplainTerminalRequest
+	46, // 74: airbound.v1.OperationsService.ListSwitches:input_type -> airbound.v1.ListSwitchesRequest
+	48, // 75: airbound.v1.OperationsService.GetStationTraffic:input_type -> airbound.v1.GetStationTrafficRequest
+	40, // 76: airbound.v1.OperationsService.SetMode:input_type -> airbound.v1.SetModeRequest
+	42, // 77: airbound.v1.OperationsService.ExemptTerminal:input_type -> airbound.v1.ExemptTerminalRequest
+	44, // 78: airbound.v1.OperationsService.SetClass:input_type -> airbound.v1.SetClassRequest
+	5,  // 79: airbound.v1.OperationsService.GetController:output_type -> airbound.v1.GetControllerResponse
+	7,  // 80: airbound.v1.OperationsService.GetConfiguration:output_type -> airbound.v1.GetConfigurationResponse
+	24, // 81: airbound.v1.OperationsService.ListCells:output_type -> airbound.v1.ListCellsResponse
+	26, // 82: airbound.v1.OperationsService.WatchCells:output_type -> airbound.v1.WatchCellsResponse
+	28, // 83: airbound.v1.OperationsService.ListStations:output_type -> airbound.v1.ListStationsResponse
+	32, // 84: airbound.v1.OperationsService.ListTerminals:output_type -> airbound.v1.ListTerminalsResponse
+	34, // 85: airbound.v1.OperationsService.ExplainCell:output_type -> airbound.v1.ExplainCellResponse
+	36, // 86: airbound.v1.OperationsService.ExplainStation:output_type -> airbound.v1.ExplainStationResponse
+	38, // 87: airbound.v1.OperationsService.ExplainTerminal:output_type -> airbound.v1.ExplainTerminalResponse
+	47, // 88: airbound.v1.OperationsService.ListSwitches:output_type -> airbound.v1.ListSwitchesResponse
+	49, // 89: airbound.v1.OperationsService.GetStationTraffic:output_type -> airbound.v1.GetStationTrafficResponse
+	41, // 90: airbound.v1.OperationsService.SetMode:output_type -> airbound.v1.SetModeResponse
+	43, // 91: airbound.v1.OperationsService.ExemptTerminal:output_type -> airbound.v1.ExemptTerminalResponse
+	45, // 92: airbound.v1.OperationsService.SetClass:output_type -> airbound.v1.SetClassResponse
+	79, // [79:93] is the sub-list for method output_type
+	65, // [65:79] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_operations_proto_init() }
@@ -4583,16 +4891,19 @@ func file_airbound_v1_operations_proto_init() {
 	file_airbound_v1_switch_proto_init()
 	file_airbound_v1_terminal_proto_init()
 	file_airbound_v1_operations_proto_msgTypes[7].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[11].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[15].OneofWrappers = []any{}
-	file_airbound_v1_operations_proto_msgTypes[23].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[12].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[16].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[17].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[25].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[40].OneofWrappers = []any{}
+	file_airbound_v1_operations_proto_msgTypes[41].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_operations_proto_rawDesc), len(file_airbound_v1_operations_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   45,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

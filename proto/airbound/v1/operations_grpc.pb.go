@@ -39,6 +39,7 @@ const (
 	OperationsService_GetStationTraffic_FullMethodName = "/airbound.v1.OperationsService/GetStationTraffic"
 	OperationsService_SetMode_FullMethodName           = "/airbound.v1.OperationsService/SetMode"
 	OperationsService_ExemptTerminal_FullMethodName    = "/airbound.v1.OperationsService/ExemptTerminal"
+	OperationsService_SetClass_FullMethodName          = "/airbound.v1.OperationsService/SetClass"
 )
 
 // OperationsServiceClient is the client API for OperationsService service.
@@ -72,6 +73,8 @@ type OperationsServiceClient interface {
 	// ExemptTerminal exempts terminals of a name, a cell with all of its terminals, or a station without an agent from
 	// control, or ends that.
 	ExemptTerminal(ctx context.Context, in *ExemptTerminalRequest, opts ...grpc.CallOption) (*ExemptTerminalResponse, error)
+	// SetClass gives a terminal's applications, or one of them, a class in place of those of its own table, or ends that.
+	SetClass(ctx context.Context, in *SetClassRequest, opts ...grpc.CallOption) (*SetClassResponse, error)
 }
 
 type operationsServiceClient struct {
@@ -248,6 +251,16 @@ func (c *operationsServiceClient) ExemptTerminal(ctx context.Context, in *Exempt
 	return out, nil
 }
 
+func (c *operationsServiceClient) SetClass(ctx context.Context, in *SetClassRequest, opts ...grpc.CallOption) (*SetClassResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetClassResponse)
+	err := c.cc.Invoke(ctx, OperationsService_SetClass_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OperationsServiceServer is the server API for OperationsService service.
 // All implementations must embed UnimplementedOperationsServiceServer
 // for forward compatibility.
@@ -279,6 +292,8 @@ type OperationsServiceServer interface {
 	// ExemptTerminal exempts terminals of a name, a cell with all of its terminals, or a station without an agent from
 	// control, or ends that.
 	ExemptTerminal(context.Context, *ExemptTerminalRequest) (*ExemptTerminalResponse, error)
+	// SetClass gives a terminal's applications, or one of them, a class in place of those of its own table, or ends that.
+	SetClass(context.Context, *SetClassRequest) (*SetClassResponse, error)
 	mustEmbedUnimplementedOperationsServiceServer()
 }
 
@@ -327,6 +342,9 @@ func (UnimplementedOperationsServiceServer) SetMode(context.Context, *SetModeReq
 }
 func (UnimplementedOperationsServiceServer) ExemptTerminal(context.Context, *ExemptTerminalRequest) (*ExemptTerminalResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExemptTerminal not implemented")
+}
+func (UnimplementedOperationsServiceServer) SetClass(context.Context, *SetClassRequest) (*SetClassResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetClass not implemented")
 }
 func (UnimplementedOperationsServiceServer) mustEmbedUnimplementedOperationsServiceServer() {}
 func (UnimplementedOperationsServiceServer) testEmbeddedByValue()                           {}
@@ -555,6 +573,24 @@ func _OperationsService_ExemptTerminal_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_SetClass_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetClassRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).SetClass(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_SetClass_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).SetClass(ctx, req.(*SetClassRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OperationsService_ServiceDesc is the grpc.ServiceDesc for OperationsService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -597,6 +633,10 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExemptTerminal",
 			Handler:    _OperationsService_ExemptTerminal_Handler,
+		},
+		{
+			MethodName: "SetClass",
+			Handler:    _OperationsService_SetClass_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -134,6 +134,11 @@ const (
 	// The terminal has arrived somewhere, so that it can send again. subject: the reporter: "access point", or a source
 	// of its agent, such as "nl80211".
 	ReasonCode_REASON_CODE_ARRIVED ReasonCode = 65
+	// The station is in another cell than before. subject: the one where it was.
+	ReasonCode_REASON_CODE_STATION_MOVED ReasonCode = 66
+	// A cell's access point claims a station that another one goes on to hear. subject: the cell of the other one, in
+	// which the station stays.
+	ReasonCode_REASON_CODE_STATION_DISPUTED ReasonCode = 67
 	// Not a message of this contract, or a field that is not what it must be. subject: the field.
 	ReasonCode_REASON_CODE_MALFORMED ReasonCode = 80
 	// A value outside of its limits. subject: the field; after: the value; limit: the limit that it exceeds.
@@ -292,6 +297,8 @@ var (
 		63:  "REASON_CODE_OMITTED_LIMITS_MAX",
 		64:  "REASON_CODE_ASSUMED_RATES",
 		65:  "REASON_CODE_ARRIVED",
+		66:  "REASON_CODE_STATION_MOVED",
+		67:  "REASON_CODE_STATION_DISPUTED",
 		80:  "REASON_CODE_MALFORMED",
 		81:  "REASON_CODE_OUT_OF_RANGE",
 		82:  "REASON_CODE_TOO_MANY_ENTRIES",
@@ -393,6 +400,8 @@ var (
 		"REASON_CODE_OMITTED_LIMITS_MAX":    63,
 		"REASON_CODE_ASSUMED_RATES":         64,
 		"REASON_CODE_ARRIVED":               65,
+		"REASON_CODE_STATION_MOVED":         66,
+		"REASON_CODE_STATION_DISPUTED":      67,
 		"REASON_CODE_MALFORMED":             80,
 		"REASON_CODE_OUT_OF_RANGE":          81,
 		"REASON_CODE_TOO_MANY_ENTRIES":      82,
@@ -584,7 +593,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xfdD\n" +
+	"\x06_limit*\x91F\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -636,7 +645,9 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +
 	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x122\n" +
-	"\x13REASON_CODE_ARRIVED\x10A\x1a\x19\x82\xb5\x18\x15reported by {subject}\x12=\n" +
+	"\x13REASON_CODE_ARRIVED\x10A\x1a\x19\x82\xb5\x18\x15reported by {subject}\x12<\n" +
+	"\x19REASON_CODE_STATION_MOVED\x10B\x1a\x1d\x82\xb5\x18\x19was in the cell {subject}\x12T\n" +
+	"\x1cREASON_CODE_STATION_DISPUTED\x10C\x1a2\x82\xb5\x18.the cell {subject} goes on to hear the station\x12=\n" +
 	"\x15REASON_CODE_MALFORMED\x10P\x1a\"\x82\xb5\x18\x1e{subject}: not what it must be\x12[\n" +
 	"\x18REASON_CODE_OUT_OF_RANGE\x10Q\x1a=\x82\xb5\x189{subject} = {after}: out of range[, the limit is {limit}]\x12h\n" +
 	"\x1cREASON_CODE_TOO_MANY_ENTRIES\x10R\x1aF\x82\xb5\x18B{subject}: {after} entries[, at most {limit}]; the rest is ignored\x12<\n" +

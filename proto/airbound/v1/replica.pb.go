@@ -1248,9 +1248,11 @@ type ReplicaRecord struct {
 	// Streams of terminals that concern another owner's cells.
 	TerminalsOfOthers uint32 `protobuf:"varint,7,opt,name=terminals_of_others,json=terminalsOfOthers,proto3" json:"terminals_of_others,omitempty"`
 	// It is stopping and takes no more streams.
-	Stopping      bool `protobuf:"varint,8,opt,name=stopping,proto3" json:"stopping,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Stopping bool `protobuf:"varint,8,opt,name=stopping,proto3" json:"stopping,omitempty"`
+	// Operators' choices that it applies alone: the store did not take them yet.
+	ChoicesNotKept []string `protobuf:"bytes,9,rep,name=choices_not_kept,json=choicesNotKept,proto3" json:"choices_not_kept,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ReplicaRecord) Reset() {
@@ -1339,6 +1341,13 @@ func (x *ReplicaRecord) GetStopping() bool {
 	return false
 }
 
+func (x *ReplicaRecord) GetChoicesNotKept() []string {
+	if x != nil {
+		return x.ChoicesNotKept
+	}
+	return nil
+}
+
 var File_airbound_v1_replica_proto protoreflect.FileDescriptor
 
 const file_airbound_v1_replica_proto_rawDesc = "" +
@@ -1422,7 +1431,7 @@ const file_airbound_v1_replica_proto_rawDesc = "" +
 	"\bterminal\x18\x02 \x01(\tR\bterminal\x12\x1c\n" +
 	"\n" +
 	"min_rtt_us\x18\x03 \x01(\rR\bminRttUs\x12\x15\n" +
-	"\x06age_us\x18\x04 \x01(\x04R\x05ageUs\"\x93\x02\n" +
+	"\x06age_us\x18\x04 \x01(\x04R\x05ageUs\"\xbd\x02\n" +
 	"\rReplicaRecord\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12/\n" +
@@ -1431,7 +1440,8 @@ const file_airbound_v1_replica_proto_rawDesc = "" +
 	"\tterminals\x18\x05 \x01(\rR\tterminals\x12\x14\n" +
 	"\x05cells\x18\x06 \x01(\rR\x05cells\x12.\n" +
 	"\x13terminals_of_others\x18\a \x01(\rR\x11terminalsOfOthers\x12\x1a\n" +
-	"\bstopping\x18\b \x01(\bR\bstoppingB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
+	"\bstopping\x18\b \x01(\bR\bstopping\x12(\n" +
+	"\x10choices_not_kept\x18\t \x03(\tR\x0echoicesNotKeptB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
 	file_airbound_v1_replica_proto_rawDescOnce sync.Once

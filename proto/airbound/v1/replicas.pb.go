@@ -127,10 +127,12 @@ type Replica struct {
 	// Of these terminals, those in cells of other replicas.
 	TerminalsOfOthers uint32 `protobuf:"varint,7,opt,name=terminals_of_others,json=terminalsOfOthers,proto3" json:"terminals_of_others,omitempty"`
 	// Cells that it owns.
-	Cells         uint32 `protobuf:"varint,8,opt,name=cells,proto3" json:"cells,omitempty"`
-	Stopping      bool   `protobuf:"varint,9,opt,name=stopping,proto3" json:"stopping,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Cells    uint32 `protobuf:"varint,8,opt,name=cells,proto3" json:"cells,omitempty"`
+	Stopping bool   `protobuf:"varint,9,opt,name=stopping,proto3" json:"stopping,omitempty"`
+	// Operators' choices that it applies alone: the store did not take them yet.
+	ChoicesNotKept []string `protobuf:"bytes,10,rep,name=choices_not_kept,json=choicesNotKept,proto3" json:"choices_not_kept,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Replica) Reset() {
@@ -224,6 +226,13 @@ func (x *Replica) GetStopping() bool {
 		return x.Stopping
 	}
 	return false
+}
+
+func (x *Replica) GetChoicesNotKept() []string {
+	if x != nil {
+		return x.ChoicesNotKept
+	}
+	return nil
 }
 
 type ListOwnedRequest struct {
@@ -410,7 +419,7 @@ const file_airbound_v1_replicas_proto_rawDesc = "" +
 	"\x13ListReplicasRequest\"^\n" +
 	"\x14ListReplicasResponse\x120\n" +
 	"\breplicas\x18\x01 \x03(\v2\x14.airbound.v1.ReplicaR\breplicas\x12\x14\n" +
-	"\x05store\x18\x02 \x01(\tR\x05store\"\xa7\x02\n" +
+	"\x05store\x18\x02 \x01(\tR\x05store\"\xd1\x02\n" +
 	"\aReplica\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aanswers\x18\x02 \x01(\bR\aanswers\x12\x18\n" +
@@ -420,7 +429,9 @@ const file_airbound_v1_replicas_proto_rawDesc = "" +
 	"\tterminals\x18\x06 \x01(\rR\tterminals\x12.\n" +
 	"\x13terminals_of_others\x18\a \x01(\rR\x11terminalsOfOthers\x12\x14\n" +
 	"\x05cells\x18\b \x01(\rR\x05cells\x12\x1a\n" +
-	"\bstopping\x18\t \x01(\bR\bstopping\"/\n" +
+	"\bstopping\x18\t \x01(\bR\bstopping\x12(\n" +
+	"\x10choices_not_kept\x18\n" +
+	" \x03(\tR\x0echoicesNotKept\"/\n" +
 	"\x10ListOwnedRequest\x12\x1b\n" +
 	"\tonly_this\x18\x01 \x01(\bR\bonlyThis\"A\n" +
 	"\x11ListOwnedResponse\x12,\n" +
