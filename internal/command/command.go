@@ -50,6 +50,10 @@ type Command struct {
 	Examples []string
 	// Flags registers the flags.
 	Flags func(flags *flag.FlagSet)
+	// Argument, unless nil, is where the one argument goes that the command has after its flags, and ArgumentName what
+	// its help calls it.
+	Argument     *string
+	ArgumentName string
 	// Config, unless nil, gives the command the flag --config.
 	Config *ConfigFile
 	// Check returns what is wrong with the flags' values; nil checks nothing.
@@ -112,8 +116,8 @@ func (p *Program) run(ctx context.Context, c *Command, arguments []string, stdou
 		p.commandHelp(c, flags, stdout)
 		return ExitOK, err
 	}
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	if err == nil {
+		err = c.takeArgument(flags)
 	}
 	if err != nil {
 		return ExitUsage, fmt.Errorf("%w; see %s %s --help", err, p.Name, c.Name)
@@ -132,6 +136,20 @@ func (p *Program) run(ctx context.Context, c *Command, arguments []string, stdou
 		}
 	}
 	return c.Run(ctx, stdout, stderr)
+}
+
+func (c *Command) takeArgument(flags *flag.FlagSet) error {
+	arguments := flags.Args()
+	if c.Argument != nil {
+		if len(arguments) == 0 {
+			return fmt.Errorf("%s is missing", c.ArgumentName)
+		}
+		*c.Argument, arguments = arguments[0], arguments[1:]
+	}
+	if len(arguments) > 0 {
+		return fmt.Errorf("unexpected argument %q", arguments[0])
+	}
+	return nil
 }
 
 func (p *Program) help() string {
@@ -156,7 +174,11 @@ func (p *Program) help() string {
 }
 
 func (p *Program) commandHelp(c *Command, flags *flag.FlagSet, stdout io.Writer) {
-	fmt.Fprintf(stdout, "Usage: %s %s [FLAGS]\n\n%s\n\nFlags:\n", p.Name, c.Name, c.Summary)
+	usage := p.Name + " " + c.Name + " [FLAGS]"
+	if c.Argument != nil {
+		usage += " " + c.ArgumentName
+	}
+	fmt.Fprintf(stdout, "Usage: %s\n\n%s\n\nFlags:\n", usage, c.Summary)
 	flags.SetOutput(stdout)
 	flags.PrintDefaults()
 	if c.Notes != "" {

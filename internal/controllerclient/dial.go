@@ -25,6 +25,9 @@ const (
 	bufferBytes = 4 << 10
 	// messageBytesMax limits what a controller can make an agent allocate.
 	messageBytesMax = 1 << 20
+	// windowBytes is what HTTP/2 begins with. Commands need no more, and grpc-go looks for a larger one by pings:
+	// frames that each need an access of their own to the air (docs/results.md, "What do agents cost?").
+	windowBytes = 1 << 16
 )
 
 type keepaliveTimes struct{ time, timeout time.Duration }
@@ -62,6 +65,8 @@ func dial(cfg Config) (*grpc.ClientConn, error) {
 		}),
 		grpc.WithReadBufferSize(bufferBytes),
 		grpc.WithWriteBufferSize(bufferBytes),
+		grpc.WithStaticStreamWindowSize(windowBytes),
+		grpc.WithStaticConnWindowSize(windowBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -187,12 +186,12 @@ func (d *Device) hasToken() bool { return d.cfg.Token != "" || d.cfg.TokenFile !
 func (d *Device) token() (identity.Token, error) {
 	text := d.cfg.Token
 	if d.cfg.TokenFile != "" {
-		content, err := os.ReadFile(d.cfg.TokenFile)
+		content, err := readTokenFile(d.cfg.TokenFile)
 		if err != nil {
-			return identity.Token{}, &failedError{identity.TokenUnreadable, fmt.Errorf("read the token: %w", err)}
+			return identity.Token{}, err
 		}
 		// `airbound enroll` prints the token on the first line, and below it how to use it.
-		text, _, _ = strings.Cut(strings.TrimSpace(string(content)), "\n")
+		text, _, _ = strings.Cut(strings.TrimSpace(content), "\n")
 	}
 	token, err := identity.ParseToken(text)
 	return token, withCode(identity.TokenMalformed, err)

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/internal/controllerclient"
 	"github.com/airbound/airbound/internal/credentials"
@@ -358,6 +361,48 @@ func TestWithoutACertificateAndATokenTheErrorSaysHowToEnrol(t *testing.T) {
 	if got := d.lastStatus(); got.LastErrorCode != identity.TokenUnreadable {
 		t.Errorf("%+v", got)
 	}
+}
+
+func TestAFileWithATokenIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	c := credentialstest.Start(t, nil)
+	cfg := config(t, c)
+	cfg.TokenFile = filepath.Join(t.TempDir(), "token")
+	write(t, cfg.TokenFile, c.Invite(identity.RoleTerminal, name))
+	refused := func(want string) {
+		t.Helper()
+		d, err := open(t, cfg)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q: %v", want, err)
+		}
+		if got := d.lastStatus(); got.LastErrorCode != identity.TokenUnreadable {
+			t.Errorf("%+v", got)
+		}
+	}
+	for _, mode := range []os.FileMode{0o604, 0o602, 0o620, 0o666, 0o601} {
+		if err := os.Chmod(cfg.TokenFile, mode); err != nil {
+			t.Fatal(err)
+		}
+		refused(fmt.Sprintf("is open to others: its mode is %#o; make a new token, and chmod 600", mode))
+	}
+	for _, mode := range []os.FileMode{0o640, 0o400} {
+		if err := os.Chmod(cfg.TokenFile, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(t, cfg); err != nil {
+			t.Errorf("%#o: %v", mode, err)
+		}
+	}
+	cfg.TokenFile = t.TempDir()
+	refused("is no file")
+	cfg.TokenFile = filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(cfg.TokenFile, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("is no file")
+	cfg.TokenFile = filepath.Join(t.TempDir(), "large")
+	write(t, cfg.TokenFile, strings.Repeat("x", 65_537))
+	refused("has more than 65536 bytes")
 }
 
 func TestFilesThatCannotBeUsed(t *testing.T) {
