@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/airbound/airbound/internal/lease"
 	"github.com/airbound/airbound/internal/sparselog"
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/bounds"
@@ -22,7 +23,7 @@ import (
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
-// Config is what an agent is made of. Every field but Flows is needed.
+// Config is what an agent is made of. Every field but Marks and Flows is needed.
 type Config struct {
 	Version    string
 	PID        int
@@ -38,6 +39,8 @@ type Config struct {
 	// SampleInterval is the time between two samples of the kernel while anything is being sent.
 	SampleInterval time.Duration
 	Monitor        monitor.Source
+	// Marks knows the DSCPs of connections; nil if Monitor does.
+	Marks monitor.Marker
 	// Starts is how the start of sending is noticed: whether StartSeen will be called.
 	Starts  status.Starts
 	BackEnd apply.BackEnd
@@ -62,20 +65,31 @@ type Link struct {
 type Agent struct {
 	cfg        Config
 	aggregator monitor.Aggregator
+	// Whether classes follow from DSCPs.
+	namesDSCPs bool
 	lease      *bounds.Lease
-	flows      flowState
-	self       *airboundv1.Agent
-	state      status.State
-	mac        net.HardwareAddr
-	connected  bool
-	sequence   uint64
-	reporting  reporting
+	// The generation of the rules that the kernel has.
+	inKernel uint64
+	pace     lease.Pace
+	// The last set that came too fast, until waitingUS; nil if none waits.
+	waiting   *airboundv1.SetBounds
+	waitingUS int64
+	heldFlows lease.Held[airboundv1.SetFlows]
+	flows     flowState
+	self      *airboundv1.Agent
+	state     status.State
+	mac       net.HardwareAddr
+	connected bool
+	sequence  uint64
+	reporting reporting
 	// Whether the next report is the first of its stream.
 	first bool
 	// Whether a lease ended or a set could not be applied since the last report.
 	boundsChanged bool
-	nextSampleUS  int64
-	starts        startSamples
+	// Whether a connection's class has changed since.
+	classesChanged bool
+	nextSampleUS   int64
+	starts         startSamples
 	// When the stream began.
 	streamUS       int64
 	heartbeatPhase float64
@@ -151,7 +165,10 @@ const leasePollUS = 1_000_000
 
 // NextWakeUS is when Wake must be called at the latest.
 func (a *Agent) NextWakeUS(nowUS int64) int64 {
-	nextUS := min(a.nextSampleUS, a.starts.nextUS)
+	nextUS := min(a.nextSampleUS, a.starts.nextUS, a.heldFlows.NextUS())
+	if a.waiting != nil {
+		nextUS = min(nextUS, a.waitingUS)
+	}
 	if inForce := a.flows.lease.InForce(); inForce.Generation != 0 {
 		nextUS = min(nextUS, inForce.DeadlineUS, nowUS+leasePollUS)
 	}
@@ -165,6 +182,10 @@ func (a *Agent) NextWakeUS(nowUS int64) int64 {
 func (a *Agent) Wake(nowUS int64) *airboundv1.TerminalReport {
 	a.expire(nowUS)
 	a.expireFlows(nowUS)
+	a.putWaitingInForce(nowUS)
+	if held := a.heldFlows.Due(nowUS); held != nil {
+		a.refuse(a.setFlows(nowUS, held))
+	}
 	var report *airboundv1.TerminalReport
 	if regular := nowUS >= a.nextSampleUS; regular || nowUS >= a.starts.nextUS {
 		a.retryRestore()
@@ -179,6 +200,7 @@ func (a *Agent) Connected(nowUS int64, link Link) {
 	a.connected, a.first, a.boundsChanged = true, true, false
 	a.lease.NewStream()
 	a.flows.lease.NewStream()
+	a.heldFlows.Drop()
 	a.nextSampleUS, a.streamUS, a.heartbeatPhase = nowUS, nowUS, a.cfg.HeartbeatPhase()
 	a.state.Connected = true
 	a.state.Counters.ControllerConnected++
@@ -225,7 +247,7 @@ func (a *Agent) sample(nowUS int64, regular bool) *airboundv1.TerminalReport {
 		return nil
 	}
 	trigger := a.triggerOf(changes)
-	if dueUS := a.reportDueUS(); trigger == triggerInterval && nowUS < dueUS {
+	if dueUS := a.reportDueUS(); trigger == triggerInterval && nowUS < dueUS && !a.classesChanged {
 		a.nextSampleUS = min(a.nextSampleUS, dueUS)
 		return nil
 	}
@@ -234,7 +256,7 @@ func (a *Agent) sample(nowUS int64, regular bool) *airboundv1.TerminalReport {
 		Mac:                  a.mac,
 		Sequence:             a.sequence,
 		Destinations:         a.aggregator.Report(),
-		BoundsGeneration:     a.lease.InForce().Generation,
+		BoundsGeneration:     a.inKernel,
 		Trigger:              trigger,
 		MalformedInputsTotal: a.state.Counters.Malformed(),
 	}
@@ -243,7 +265,7 @@ func (a *Agent) sample(nowUS int64, regular bool) *airboundv1.TerminalReport {
 	if a.first {
 		report.Agent = a.self
 	}
-	a.first, a.boundsChanged, a.lastReportUS = false, false, nowUS
+	a.first, a.boundsChanged, a.classesChanged, a.lastReportUS = false, false, false, nowUS
 	a.nextSampleUS = min(a.nextSampleUS, a.reportDueUS())
 	return report
 }
@@ -265,6 +287,7 @@ func (a *Agent) observe(nowUS int64, regular bool) (monitor.Changes, bool) {
 	if snapshot.RefusedTotal > 0 {
 		a.refuseMonitor(snapshot.RefusedTotal, snapshot.Refused[0].String())
 	}
+	a.mark(&snapshot)
 	if !regular {
 		return a.aggregator.ObserveStarts(snapshot, nowUS), true
 	}

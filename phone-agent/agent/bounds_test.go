@@ -111,6 +111,64 @@ func TestAnEmptySetRemovesTheBounds(t *testing.T) {
 	}
 }
 
+// A controller's stolen certificate must not wear out a phone.
+func TestOfSetsThatComeTooFastTheLastOneCounts(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connections(busy)
+	p.connect()
+	const each = time.Millisecond
+	for generation := range uint64(1000) {
+		p.set(generation+1, 10_000, all(true, 2, uint32(10+generation)))
+		reports, _ := p.pass(each)
+		for _, report := range reports {
+			p.rulesAre(fmt.Sprintf("all 2 %d\n", 9+report.GetBoundsGeneration()))
+		}
+	}
+	if got := len(p.kernel.Transactions); got < 18 || got > 20 {
+		t.Errorf("%d transactions for 1000 sets in a second", got)
+	}
+	p.pass(100 * time.Millisecond)
+	p.rulesAre("all 2 1009\n")
+	if got := p.state().Counters; got.SetsApplied+got.SetsHeldBack < 1000 || got.CommandsRefused != 0 {
+		t.Errorf("%+v", got)
+	}
+	p.set(1001, 10_000, all(true, 2, 5))
+	p.pass(2 * time.Second)
+	p.rulesAre("all 2 5\n") // and the pace is right again
+}
+
+func TestARemovalNeverWaits(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connect()
+	for generation := range uint64(100) {
+		p.set(2*generation+1, 10_000, all(true, 2, 90))
+		p.set(2*generation+2, 10_000)
+		p.rulesAre("")
+	}
+	if got := len(p.kernel.Transactions); got > 20 {
+		t.Errorf("%d transactions for 100 sets and removals at once", got)
+	}
+	p.pass(time.Second)
+	p.rulesAre("") // what waited is gone with the removal
+}
+
+func TestALeaseThatEndsWhileItsSetWaitsEndsThat(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	p.connect()
+	for generation := range uint64(11) {
+		p.set(generation+1, 1_000, all(true, 2, uint32(10+generation)))
+	}
+	p.rulesAre("all 2 19\n")
+	p.nowUS += 2 * secondUS // the phone slept
+	p.pass(0)
+	p.rulesAre("")
+	p.pass(time.Second)
+	p.rulesAre("")
+}
+
 func TestRefusedCommandsChangeNothing(t *testing.T) {
 	t.Parallel()
 	p := newPhone(t)

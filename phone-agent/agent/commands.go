@@ -17,14 +17,20 @@ import (
 func (a *Agent) Command(nowUS int64, command *airboundv1.TerminalCommand) {
 	a.expire(nowUS)
 	a.expireFlows(nowUS)
-	if err := a.execute(nowUS, command); err != nil {
-		a.state.LastRefusal = "command: " + err.Error()
-		a.saved.due = true
-		if sparselog.Add(&a.state.Counters.CommandsRefused, 1) {
-			a.cfg.Logger.Warn("refused a command", "total", a.state.Counters.CommandsRefused, "error", err)
-		}
-	}
+	a.refuse(a.execute(nowUS, command))
 	a.save(nowUS)
+}
+
+// refuse counts a command that was not executed; nil is none.
+func (a *Agent) refuse(err error) {
+	if err == nil {
+		return
+	}
+	a.state.LastRefusal = "command: " + err.Error()
+	a.saved.due = true
+	if sparselog.Add(&a.state.Counters.CommandsRefused, 1) {
+		a.cfg.Logger.Warn("refused a command", "total", a.state.Counters.CommandsRefused, "error", err)
+	}
 }
 
 func (a *Agent) execute(nowUS int64, command *airboundv1.TerminalCommand) error {
@@ -46,6 +52,11 @@ func (a *Agent) execute(nowUS int64, command *airboundv1.TerminalCommand) error 
 		}
 		return nil
 	case *airboundv1.TerminalCommand_SetFlows:
+		removes := len(command.SetFlows.GetFlows()) == 0 && a.flows.lease.InForce().Generation != 0
+		if !a.heldFlows.Admit(nowUS, command.SetFlows, removes) {
+			a.state.Counters.SetsHeldBack++
+			return nil
+		}
 		return a.setFlows(nowUS, command.SetFlows)
 	case *airboundv1.TerminalCommand_SetReporting:
 		return a.setReporting(nowUS, command.SetReporting)
@@ -62,6 +73,35 @@ func (a *Agent) setBounds(nowUS int64, command *airboundv1.SetBounds) error {
 	if err := a.lease.Set(nowUS, command); err != nil {
 		return err
 	}
+	dueUS := a.pace.Take(nowUS)
+	switch {
+	case dueUS == nowUS, a.lease.InForce().Generation == 0 && a.inKernel != 0:
+		a.putInForce(nowUS, command) // What is to be removed never waits.
+	case a.lease.InForce().Generation == 0:
+		a.waiting = nil
+		a.state.Counters.SetsHeldBack++ // There is nothing to remove.
+	default:
+		a.waiting, a.waitingUS = command, dueUS
+		a.state.Counters.SetsHeldBack++
+	}
+	return nil
+}
+
+// putWaitingInForce puts the last of the sets that came too fast in force, if it is its time. Its lease began when it
+// came.
+func (a *Agent) putWaitingInForce(nowUS int64) {
+	if a.waiting == nil || nowUS < a.waitingUS {
+		return
+	}
+	if dueUS := a.pace.Take(nowUS); dueUS != nowUS {
+		a.waitingUS = dueUS
+		return
+	}
+	a.putInForce(nowUS, a.waiting)
+}
+
+// putInForce brings the set that the lease has accepted last into the kernel.
+func (a *Agent) putInForce(nowUS int64, command *airboundv1.SetBounds) {
 	inForce, sentence := a.lease.InForce(), reasontext.Sentence(command.GetReason())
 	if inForce.Generation == 0 {
 		sentence = "the controller removed all bounds: " + sentence
@@ -73,7 +113,6 @@ func (a *Agent) setBounds(nowUS int64, command *airboundv1.SetBounds) error {
 		"lease_ms", inForce.LeaseMS, "reason", sentence, "code", a.state.ReasonCode,
 		"active_senders", command.GetActiveSenders(), "capacity_bps", command.GetCapacityBps())
 	a.apply(nowUS)
-	return nil
 }
 
 // explain replaces the reason, with one of the agent's own.
@@ -108,6 +147,7 @@ func (a *Agent) expire(nowUS int64) {
 // reports.
 func (a *Agent) apply(nowUS int64) {
 	a.saved.due = true
+	a.waiting = nil
 	if err := a.extend(); err != nil {
 		a.giveUp(nowUS, err)
 		return
@@ -120,6 +160,7 @@ func (a *Agent) apply(nowUS int64) {
 	if err == nil {
 		a.state.Counters.SetsApplied++
 		a.state.RestoreError = ""
+		a.inKernel = a.lease.InForce().Generation
 		return
 	}
 	a.giveUp(nowUS, err)
@@ -137,6 +178,7 @@ func (a *Agent) extend() error {
 // giveUp restores the kernel's defaults after a failure of the back end.
 func (a *Agent) giveUp(nowUS int64, err error) {
 	a.saved.due = true
+	a.waiting, a.inKernel = nil, 0
 	a.boundsChanged, a.nextSampleUS = true, nowUS
 	a.state.Counters.ApplyFailures++
 	a.explain("applying bounds failed: " + err.Error())

@@ -323,3 +323,25 @@ func TestWithoutAdmission(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestOfSetsOfFlowsThatComeTooFastTheLastOneCounts(t *testing.T) {
+	t.Parallel()
+	p, kernel := newLeaving(t)
+	const count = 1000
+	for generation := range uint64(count) {
+		p.setFlows(generation+1, 6000, videoOf(10_000+uint32(generation), 100_000))
+		p.pass(time.Millisecond)
+	}
+	p.pass(100 * time.Millisecond)
+	if got := fmt.Sprint(kernel.flows); got != "[uid 10999: as video, admitted for 100000 us/s]" || kernel.calls > 22 {
+		t.Errorf("%s, set %d times", got, kernel.calls)
+	}
+	p.setFlows(count+1, 6000)
+	if len(kernel.flows) > 0 {
+		t.Errorf("%v after their removal", kernel.flows)
+	}
+	p.pass(11 * time.Second) // counters are saved every 10 s
+	if got := p.state().Counters; got.SetsHeldBack < count-21 || got.CommandsRefused != 0 {
+		t.Errorf("%+v", got)
+	}
+}

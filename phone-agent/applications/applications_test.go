@@ -27,6 +27,8 @@ live package com.both.one
 bulk package com.both.two
 live package com.not.installed
 bulk uid 1010080
+bulk dscp CS1
+live dscp 34
 bulk port 8443
 `
 
@@ -54,6 +56,11 @@ func TestTheClassOfAFlow(t *testing.T) {
 		"a shared user id":                 {applications.Flow{UID: 10090}, applications.Burst},
 		"a shared user id of two classes":  {applications.Flow{UID: 10091}, applications.Default},
 		"the same by its port":             {applications.Flow{UID: 10091, RemotePort: 8443}, applications.Bulk},
+		"a DSCP":                           {applications.Flow{UID: 10500, DSCP: 34}, applications.Live},
+		"a DSCP by its name":               {applications.Flow{UID: 10500, DSCP: 8}, applications.Bulk},
+		"a DSCP that is not named":         {applications.Flow{UID: 10500, DSCP: 46}, applications.Default},
+		"a DSCP before a port":             {applications.Flow{DSCP: 34, RemotePort: 8443}, applications.Live},
+		"a package before a DSCP":          {applications.Flow{UID: 10080, DSCP: 34}, applications.Background},
 		"a port":                           {applications.Flow{UID: 10500, RemotePort: 8443}, applications.Bulk},
 		"an SDK's sandbox of the camera":   {applications.Flow{UID: 20073}, applications.Default},
 		"an isolated process":              {applications.Flow{UID: 99073}, applications.Default},
@@ -100,6 +107,15 @@ func TestWrongLinesOfATableAreLeftOut(t *testing.T) {
 		"live package " + strings.Repeat("a", 224): "is not the name of a package",
 		"live uid 4294967295":                      `"4294967295" is not a user id, 0 to 4294967294`,
 		"live uid -1":                              `"-1" is not a user id`,
+		"live dscp 0":                              `"0" is not a DSCP, 1 to 63 or a name such as AF41`,
+		"live dscp 64":                             `"64" is not a DSCP`,
+		"live dscp 0x22":                           `"0x22" is not a DSCP`,
+		"live dscp CS0":                            `"CS0" is not a DSCP`,
+		"live dscp CS8":                            `"CS8" is not a DSCP`,
+		"live dscp AF44":                           `"AF44" is not a DSCP`,
+		"live dscp AF51":                           `"AF51" is not a DSCP`,
+		"live dscp af":                             `"af" is not a DSCP`,
+		"live host 10001":                          `"host" is none of package, uid, dscp, port`,
 		"live port 0":                              `"0" is not a port, 1 to 65535`,
 		"live port 65536":                          `"65536" is not a port, 1 to 65535`,
 		"bulk package com.example.backup":          "com.example.backup is of the class live already",
@@ -154,6 +170,34 @@ func TestALongListIsCutAndCounted(t *testing.T) {
 	}
 }
 
+// The code points are those of the RFCs that name them.
+func TestTheNamesOfDSCPs(t *testing.T) {
+	t.Parallel()
+	for name, dscp := range map[string]uint8{
+		"CS1": 8, "CS2": 16, "CS3": 24, "CS4": 32, "CS5": 40, "CS6": 48, "CS7": 56,
+		"AF11": 10, "AF12": 12, "AF13": 14, "AF21": 18, "AF22": 20, "AF23": 22,
+		"AF31": 26, "AF32": 28, "AF33": 30, "AF41": 34, "AF42": 36, "AF43": 38,
+		"EF": 46, "VA": 44, "LE": 1, "af41": 34, "1": 1, "63": 63,
+	} {
+		chosen, refused := applications.ParseTable("live dscp " + name)
+		if refused.Count > 0 {
+			t.Errorf("%s: %v", name, refused)
+		}
+		classes := applications.New(chosen, applications.Packages{})
+		for other := range uint8(64) {
+			if got := classes.Find(applications.Flow{DSCP: other}); (got == applications.Live) != (other == dscp) {
+				t.Errorf("%s: %d is of class %v", name, other, got)
+			}
+		}
+		if !classes.NamesDSCPs() {
+			t.Errorf("%s: no DSCP matters", name)
+		}
+	}
+	if parsed(t, "live uid 1\nlive port 1", "").NamesDSCPs() {
+		t.Error("a DSCP matters that no line names")
+	}
+}
+
 func TestTheWordsOfClasses(t *testing.T) {
 	t.Parallel()
 	for class := applications.Default; class <= applications.Background; class++ {
@@ -167,9 +211,9 @@ func TestTheWordsOfClasses(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(table, installed, uint32(10073), uint16(8443))
-	f.Add("live uid 1\nx", "a 1\n\x00", uint32(1), uint16(0))
-	f.Fuzz(func(t *testing.T, tableText, packagesText string, uid uint32, port uint16) {
+	f.Add(table, installed, uint32(10073), uint8(34), uint16(8443))
+	f.Add("live uid 1\nx", "a 1\n\x00", uint32(1), uint8(0), uint16(0))
+	f.Fuzz(func(t *testing.T, tableText, packagesText string, uid uint32, dscp uint8, port uint16) {
 		chosen, refused := applications.ParseTable(tableText)
 		packages, refusedPackages := applications.ParsePackages(packagesText)
 		for _, each := range []applications.Refused{refused, refusedPackages} {
@@ -177,13 +221,25 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%v", each)
 			}
 		}
-		flow := applications.Flow{UID: uid, RemotePort: port}
+		flow := applications.Flow{UID: uid, DSCP: dscp, RemotePort: port}
 		class := applications.New(chosen, packages).Find(flow)
+		again := applications.New(chosen, packages)
 		if class > applications.Background {
 			t.Errorf("%v", class)
 		}
+		// Nothing in a file makes another line of it count less.
+		before := applications.Flow{UID: 4294899999}
+		chosen, _ = applications.ParseTable("live uid 4294899999\n" + tableText)
+		if got := applications.New(chosen, packages).Find(before); got != applications.Live {
+			t.Errorf("a line before them has the class %v", got)
+		}
+		chosen, _ = applications.ParseTable("bulk package com.first")
+		packages, _ = applications.ParsePackages("com.first 99999\n" + packagesText)
+		if got := applications.New(chosen, packages).Find(before); got != applications.Bulk {
+			t.Errorf("a package before them has the class %v", got)
+		}
 		// Which line comes first does not matter where no line was refused.
-		if refused.Count == 0 && applications.New(chosen, packages).Find(flow) != class {
+		if refused.Count == 0 && again.Find(flow) != class {
 			t.Error("the same table gives two classes")
 		}
 	})

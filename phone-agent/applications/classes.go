@@ -6,6 +6,8 @@ package applications
 type Flow struct {
 	// UID is the owner of the socket.
 	UID uint32
+	// DSCP is what the application has its packets marked with (RFC 2474); 0: not at all, or not known.
+	DSCP uint8
 	// RemotePort is the server's.
 	RemotePort uint16
 }
@@ -48,6 +50,9 @@ func New(table Table, packages Packages) Classes {
 // NamesPackages reports whether the table does, so that the list of packages matters.
 func (c Classes) NamesPackages() bool { return c.table.NamesPackages() }
 
+// NamesDSCPs reports whether the table does, so that a connection's DSCP matters.
+func (c Classes) NamesDSCPs() bool { return len(c.table.dscps) > 0 }
+
 // Conflicts is how many shared user ids have packages of different classes. They are classified as if the table named
 // none of these packages.
 func (c Classes) Conflicts() uint64 { return uint64(len(c.conflicts)) }
@@ -55,14 +60,17 @@ func (c Classes) Conflicts() uint64 { return uint64(len(c.conflicts)) }
 // NotInstalled is how many packages of the table are not installed.
 func (c Classes) NotInstalled() uint64 { return c.absent }
 
-// Find returns the class of a flow: by its user id or that of the app, whichever user of the phone runs it; else by the
-// server's port. An isolated process and an SDK's sandbox have user ids of their own, which are those
+// Find returns the class of a flow: by its user id or that of the app, whichever user of the phone runs it; else by its
+// DSCP; else by the server's port. An isolated process and an SDK's sandbox have user ids of their own, which are those
 // of no package: what runs there is not the app that the operator trusts.
 func (c Classes) Find(flow Flow) Class {
 	if class, named := c.table.uids[flow.UID]; named {
 		return class
 	}
 	if class, named := c.apps[flow.UID%appIDsOfUser]; named {
+		return class
+	}
+	if class, named := c.table.dscps[flow.DSCP]; named {
 		return class
 	}
 	return c.table.ports[flow.RemotePort]

@@ -15,6 +15,7 @@ import (
 type Table struct {
 	packages map[string]Class
 	uids     map[uint32]Class
+	dscps    map[uint8]Class
 	ports    map[uint16]Class
 }
 
@@ -29,17 +30,17 @@ const (
 )
 
 // Len is how many entries there are.
-func (t *Table) Len() int { return len(t.packages) + len(t.uids) + len(t.ports) }
+func (t *Table) Len() int { return len(t.packages) + len(t.uids) + len(t.dscps) + len(t.ports) }
 
 // NamesPackages reports whether it needs a list of packages.
 func (t *Table) NamesPackages() bool { return len(t.packages) > 0 }
 
-// ParseTable reads lines `CLASS package NAME`, `CLASS uid NUMBER` and `CLASS port NUMBER`; a # at
+// ParseTable reads lines `CLASS package NAME`, `CLASS uid NUMBER`, `CLASS dscp MARK` and `CLASS port NUMBER`; a # at
 // the beginning of a line or after a space begins a comment. A line that is none of these, or that gives something
 // named before another class, is left out: the others count. Each is an error with the number of its line, of which the
 // first proctext.RefusalsKept are kept.
 func ParseTable(text string) (table Table, refused Refused) {
-	table = Table{map[string]Class{}, map[uint32]Class{}, map[uint16]Class{}}
+	table = Table{map[string]Class{}, map[uint32]Class{}, map[uint8]Class{}, map[uint16]Class{}}
 	entries := 0
 	for number, line := range lines(text) {
 		words := strings.Fields(withoutComment(line))
@@ -89,6 +90,12 @@ func (t *Table) add(words []string) error {
 			return err
 		}
 		return put(t.uids, uid, class, "uid "+value)
+	case "dscp":
+		dscp, known := parseDSCP(value)
+		if !known {
+			return fmt.Errorf("%s is not a DSCP, 1 to %d or a name such as AF41", proctext.Quoted(value), dscpMax)
+		}
+		return put(t.dscps, dscp, class, "dscp "+value)
 	case "port":
 		port, err := strconv.ParseUint(value, 10, 16)
 		if err != nil || port == 0 {
@@ -96,7 +103,7 @@ func (t *Table) add(words []string) error {
 		}
 		return put(t.ports, uint16(port), class, "port "+value)
 	}
-	return fmt.Errorf("%s is none of package, uid, port", proctext.Quoted(words[1]))
+	return fmt.Errorf("%s is none of package, uid, dscp, port", proctext.Quoted(words[1]))
 }
 
 func put[Key comparable](to map[Key]Class, key Key, class Class, name string) error {

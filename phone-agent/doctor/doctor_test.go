@@ -98,6 +98,46 @@ func TestKernel(t *testing.T) {
 	expect(t, "unreadable", doctor.Kernel(loop, []string{tracing})[1:2], "failed too many levels of symbolic links")
 }
 
+func TestStorage(t *testing.T) {
+	t.Parallel()
+	expect(t, "no tracefs", doctor.Storage([]string{"/nowhere"}),
+		"warning requests cannot be recorded: no tracefs at /nowhere")
+	tracing := filepath.Join(t.TempDir(), "tracing")
+	kernel, err := tracefstest.New(tracing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "no block events", doctor.Storage([]string{tracing}),
+		"warning requests cannot be recorded: the kernel has no trace event block_rq_issue")
+	add := func(name string, fields ...string) {
+		t.Helper()
+		var text strings.Builder
+		text.WriteString("name: " + name + "\nID: 7\n")
+		sizes := map[string]string{"4": "4", "8": "8", "c": "16"}
+		for i, field := range fields {
+			fmt.Fprintf(&text, "field:int %s;offset:%d;size:%s;\n", field[2:], 16*i, sizes[field[:1]])
+		}
+		system, _, _ := strings.Cut(name, "_")
+		if err := kernel.AddEvent(system, name, text.String()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place := []string{"4 common_pid", "4 dev", "8 sector", "4 nr_sector", "8 rwbs"}
+	add("block_rq_issue", append(place, "4 bytes", "c comm")...)
+	add("block_rq_complete", append(place, "8 error")...)
+	expect(t, "another format", doctor.Storage([]string{tracing}),
+		"warning requests cannot be recorded: the kernel's event block_rq_complete has a field error of 8 bytes")
+	add("block_rq_complete", append(place, "4 error")...)
+	add("block_bio_queue", append(place, "c comm")...)
+	add("ext4_sync_file_enter", "4 common_pid", "4 dev", "8 ino", "4 datasync")
+	add("ext4_sync_file_exit", "4 common_pid", "4 dev", "8 ino", "4 ret")
+	expect(t, "some", doctor.Storage([]string{tracing}),
+		"ok requests can be recorded: block_rq_issue, block_rq_complete, block_bio_queue, ext4_sync_file_enter",
+		"warning not recorded: how often a request was issued again: the kernel lacks block_rq_requeue",
+		"warning below a device mapper: the kernel lacks block_bio_remap",
+		"warning on this file system: the kernel lacks f2fs_sync_file_enter, f2fs_sync_file_exit")
+}
+
 func TestBackEnds(t *testing.T) {
 	t.Parallel()
 	named := func(name string, kernel *procfstest.Kernel) doctor.BackEnd {

@@ -17,45 +17,96 @@ import (
 )
 
 // Follow calls changed once when changes are noticed from now on, and when the file may have changed, until the context
-// ends. Its folder must exist; without it, or when it is gone, Follow returns an error. If the file is a symbolic link,
-// only the link is watched.
+// ends. Its folder and those above may be replaced, or not be there yet. An error means that changes cannot be noticed
+// any more. If the file or a folder of its path is a symbolic link, changes of the link are not noticed.
 func Follow(ctx context.Context, path string, changed func()) error {
-	// A file of Go's is not blocking: its Close ends a Read that waits.
-	descriptor, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	path, err := filepath.Abs(path)
+	for err == nil && ctx.Err() == nil {
+		err = followFolders(ctx, path, changed)
+	}
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", path, err)
 	}
+	return nil
+}
+
+const (
+	// aroundMask is what happens to names in a folder, and to the folder.
+	aroundMask = unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_DELETE | unix.IN_MOVED_FROM | selfMask
+	// towardsMask is the same where a folder is missing.
+	towardsMask = unix.IN_CREATE | aroundMask
+	// selfMask is what happens to a folder: nothing wakes the process for a name in it.
+	selfMask = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
+)
+
+// followFolders follows the file until a folder of its path comes, goes or is replaced, or the context ends.
+func followFolders(ctx context.Context, path string, changed func()) error {
+	// A file of Go's is not blocking: its Close ends a Read that waits.
+	descriptor, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return err
+	}
 	watch := os.NewFile(uintptr(descriptor), "inotify")
-	const changes = unix.IN_CLOSE_WRITE | unix.IN_MOVED_TO | unix.IN_DELETE | unix.IN_MOVED_FROM |
-		unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
-	if _, err := unix.InotifyAddWatch(descriptor, filepath.Dir(path), changes); err != nil {
-		return errors.Join(fmt.Errorf("watch the folder of %s: %w", path, err), watch.Close())
+	awaited, err := watchPath(descriptor, path)
+	if err != nil {
+		return errors.Join(err, watch.Close())
 	}
 	closed := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() { closed <- watch.Close() })
 	changed()
-	// Room for several events with the longest names.
-	buffer := make([]byte, 16*(unix.SizeofInotifyEvent+unix.NAME_MAX+1))
 	for {
-		count, err := watch.Read(buffer)
-		if err != nil {
-			if stop() {
-				return errors.Join(fmt.Errorf("watch %s: %w", path, err), watch.Close())
+		moved, again, err := next(watch, filepath.Base(awaited))
+		if err == nil && !again && (!moved || awaited == path) {
+			if moved {
+				changed()
 			}
+			continue
+		}
+		if !stop() {
 			return <-closed
 		}
-		isChanged, isOver := parse(buffer[:count], filepath.Base(path))
-		if isChanged {
-			changed()
+		return errors.Join(err, watch.Close())
+	}
+}
+
+// next waits for changes; as parse.
+func next(watch *os.File, name string) (changed, over bool, err error) {
+	// Room for several events with the longest names.
+	buffer := make([]byte, 16*(unix.SizeofInotifyEvent+unix.NAME_MAX+1))
+	count, err := watch.Read(buffer)
+	if err != nil {
+		return false, false, err
+	}
+	changed, over = parse(buffer[:count], name)
+	return changed, over, nil
+}
+
+// watchPath has the folder of a path watched, or the nearest one above it that is there, and all above that one as far
+// as they may be watched. It returns what is awaited in the watched folder: the path, or the folder that is missing.
+func watchPath(descriptor int, path string) (awaited string, err error) {
+	awaited, mask := path, uint32(aroundMask)
+	for {
+		folder := filepath.Dir(awaited)
+		_, err := unix.InotifyAddWatch(descriptor, folder, mask)
+		isMissing := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)
+		switch {
+		case isMissing && folder != awaited:
+			awaited, mask = folder, towardsMask
+			continue
+		case err != nil:
+			return "", fmt.Errorf("folder %s: %w", folder, err)
 		}
-		if isOver {
-			if stop() {
-				err = watch.Close()
-			} else {
-				err = <-closed
+		if awaited != path {
+			if info, err := os.Stat(awaited); err == nil && info.IsDir() {
+				awaited, mask = path, aroundMask // It has come meanwhile.
+				continue
 			}
-			return errors.Join(fmt.Errorf("the folder of %s is gone", path), err)
 		}
+		for above := filepath.Dir(folder); above != folder; folder, above = above, filepath.Dir(above) {
+			// One that may not be watched is as it is.
+			_, _ = unix.InotifyAddWatch(descriptor, above, selfMask)
+		}
+		return awaited, nil
 	}
 }
 

@@ -4,7 +4,6 @@ package filewatch_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,22 +106,77 @@ func TestOtherFilesOfTheFolderDoNotMatter(t *testing.T) {
 	}
 }
 
-func TestAFolderThatIsNotThereOrGoes(t *testing.T) {
+// As an update of a package does, or a script that makes a folder anew and moves it into place.
+func TestAFolderThatComesAndIsReplaced(t *testing.T) {
 	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "folder")
+	upper := filepath.Join(t.TempDir(), "upper")
+	folder := filepath.Join(upper, "folder")
 	path := filepath.Join(folder, "file")
-	if err := filewatch.Follow(t.Context(), path, nil); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
+	ctx, cancel := context.WithCancel(t.Context())
+	read, ended := follow(ctx, path)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
+	write := func(path, text string) {
+		t.Helper()
+		must(os.MkdirAll(filepath.Dir(path), 0o700))
+		must(os.WriteFile(path, []byte(text), 0o600))
 	}
-	read, ended := follow(t.Context(), path)
 	until(t, read, "")
-	if err := os.Remove(folder); err != nil {
+	write(path, "one")
+	until(t, read, "one")
+	write(filepath.Join(folder+".new", "file"), "two")
+	must(os.Rename(folder, folder+".old"))
+	must(os.Rename(folder+".new", folder))
+	until(t, read, "two")
+	must(os.RemoveAll(folder))
+	until(t, read, "")
+	write(path, "three")
+	until(t, read, "three")
+	write(filepath.Join(upper+".new", "folder", "file"), "four")
+	must(os.Rename(upper, upper+".old"))
+	must(os.Rename(upper+".new", upper))
+	until(t, read, "four")
+	// What is in its way is none.
+	must(os.RemoveAll(upper))
+	must(os.WriteFile(upper, nil, 0o600))
+	until(t, read, ": not a directory")
+	must(os.Remove(upper))
+	write(path, "five")
+	until(t, read, "five")
+	must(os.WriteFile(path, []byte("six"), 0o600))
+	until(t, read, "six")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Without a folder nothing but its coming matters.
+func TestOtherFoldersBesideTheMissingOneDoNotMatter(t *testing.T) {
+	t.Parallel()
+	above := t.TempDir()
+	read, _ := follow(t.Context(), filepath.Join(above, "folder", "file"))
+	until(t, read, "")
+	readOther, _ := follow(t.Context(), filepath.Join(above, "other"))
+	until(t, readOther, "")
+	if err := os.WriteFile(filepath.Join(above, "other"), []byte("1"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "is gone") {
-		t.Error(err)
+	until(t, readOther, "1")
+	if err := os.Mkdir(filepath.Join(above, "new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(above, "new", "file"), []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(above, "new"), filepath.Join(above, "folder")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-read; got != "one" {
+		t.Errorf("%q was read", got)
 	}
 }

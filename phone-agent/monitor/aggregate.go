@@ -94,19 +94,19 @@ func (a *Aggregator) Exclude(remotes []netip.AddrPort) {
 	}
 }
 
-// Classify takes other classes over. What open connections have delivered until now stays with the class that they were
-// of.
-func (a *Aggregator) Classify(classes applications.Classes) {
+// Classify takes other classes over, and returns whether they change that of an open connection. What these have
+// delivered until now stays with the class that they were of.
+func (a *Aggregator) Classify(classes applications.Classes) (changed bool) {
 	a.classes = classes
 	for _, known := range a.destinations {
 		for _, connection := range known.connections {
 			if class := classes.Find(connection.last.flow()); class != connection.class {
-				known.close(connection)
-				connection.base = totals{connection.last.AckedBytes, connection.last.Events}
-				connection.class = class
+				known.reclassify(connection, class)
+				changed = changed || connection.present
 			}
 		}
 	}
+	return changed
 }
 
 // Observe updates the destinations with a snapshot. nowUS is any clock that does not go back.
@@ -182,6 +182,10 @@ func (d *destination) take(connection *Connection, class applications.Class, bef
 		d.close(same)
 		same = nil
 	}
+	// An application may mark a connection some time after it has begun.
+	if same != nil && same.last.DSCP != connection.DSCP && same.class != class {
+		d.reclassify(same, class)
+	}
 	if same == nil {
 		same = &tracked{class: class}
 		if before {
@@ -203,6 +207,13 @@ func (t *tracked) carried() totals {
 // close adds what a connection has delivered to what is of its class for good.
 func (d *destination) close(connection *tracked) {
 	d.closed[connection.class] = d.closed[connection.class].plus(connection.carried())
+}
+
+// reclassify has what the connection delivers from its last snapshot on count for another class.
+func (d *destination) reclassify(connection *tracked, class applications.Class) {
+	d.close(connection)
+	connection.base = totals{connection.last.AckedBytes, connection.last.Events}
+	connection.class = class
 }
 
 func (d *destination) foldClosed() {

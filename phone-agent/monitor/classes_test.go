@@ -112,6 +112,46 @@ func TestWhatWasDeliveredStaysWithTheClassThatItWasOf(t *testing.T) {
 	}
 }
 
+func TestAConnectionThatIsMarkedLaterChangesItsClass(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	aggregator.Classify(classes(t, "live dscp 34"))
+	at := int64(0)
+	observe := func(dscp uint8, uid uint32, bytes uint64) *airboundv1.Destination {
+		at += secondUS
+		aggregator.Observe(snapshot(connection("10.0.0.2:1", "10.0.4.1:443", func(c *monitor.Connection) {
+			c.DSCP, c.UID, c.AckedBytes, c.UnsentBytes = dscp, uid, bytes, 1
+		})), at)
+		return only(t, aggregator)
+	}
+	if got := observe(0, 10073, 100); got.GetClasses() != nil {
+		t.Errorf("%v", got)
+	}
+	got := observe(34, 10073, 1100)
+	if got.GetDeliveredBytes() != 1100 || got.GetClasses()[0].GetApplicationClass() != live ||
+		got.GetClasses()[0].GetDeliveredBytes() != 1000 || got.GetClasses()[0].GetConnections() != 1 {
+		t.Errorf("%v", got)
+	}
+	if got = observe(0, 10073, 1150); got.GetClasses()[0].GetDeliveredBytes() != 1000 ||
+		got.GetClasses()[0].GetConnections() != 0 || got.GetDeliveredBytes() != 1150 {
+		t.Errorf("%v", got)
+	}
+}
+
+// sock_diag has no owner of a connection that its process has closed.
+func TestAConnectionThatLosesItsOwnerKeepsItsClass(t *testing.T) {
+	t.Parallel()
+	aggregator := begun()
+	aggregator.Classify(classes(t, "live uid 10073"))
+	for second, uid := range []uint32{10073, 0} {
+		aggregator.Observe(snapshot(
+			connection("10.0.0.2:1", "10.0.4.1:443", by(uid, uint64(second+1)*100, 1))), int64(second)*secondUS)
+		if got := only(t, aggregator); len(got.GetClasses()) != 1 || got.GetClasses()[0].GetConnections() != 1 {
+			t.Errorf("uid %d: %v", uid, got)
+		}
+	}
+}
+
 // Random connections of random owners, with classes that change: the parts and the whole are counted by the test, too.
 func TestNothingOfAClassIsLostOrCountedTwice(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,8 @@ type Connection struct {
 	Local  netip.AddrPort
 	Remote netip.AddrPort
 	UID    uint32
+	// What the application has its packets marked with; 0: not at all, or not known (Marker).
+	DSCP uint8
 	// open, disorder, cwr, recovery or loss.
 	CAState  string
 	CwndSegs uint32
@@ -65,7 +67,7 @@ func (c *Connection) QueuedBytes() uint64 {
 }
 
 func (c *Connection) flow() applications.Flow {
-	return applications.Flow{UID: c.UID, RemotePort: c.Remote.Port()}
+	return applications.Flow{UID: c.UID, DSCP: c.DSCP, RemotePort: c.Remote.Port()}
 }
 
 func (e Events) plus(other Events) Events {

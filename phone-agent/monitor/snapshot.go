@@ -16,6 +16,13 @@ type Source interface {
 	Snapshot() (Snapshot, error)
 }
 
+// Marker knows the DSCPs of connections where the Source does not.
+type Marker interface {
+	// Mark fills in the DSCPs of a snapshot; that of a connection that has just begun or ended may be missing. After an
+	// error all are.
+	Mark(snapshot *Snapshot) error
+}
+
 // ErrMalformed is wrapped by errors of a Source about what the kernel returned.
 var ErrMalformed = errors.New("malformed monitor data")
 

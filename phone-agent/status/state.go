@@ -88,6 +88,9 @@ type Applications struct {
 	// Lines of the table and of the list of packages that were left out.
 	LinesRefused    uint64 `json:"lines_refused"`
 	PackagesRefused uint64 `json:"packages_refused"`
+	// Why connections' DSCPs could not be read the last time that this failed since the files were read; empty if it
+	// has not.
+	DSCPError string `json:"dscp_error,omitempty"`
 	// What is wrong with the files; empty if nothing is.
 	Error string `json:"error,omitempty"`
 }
@@ -124,9 +127,13 @@ type Retransmission struct {
 type Counters struct {
 	MonitorLinesRefused uint64 `json:"monitor_lines_refused_total"`
 	MonitorReadsFailed  uint64 `json:"monitor_reads_failed_total"`
-	CommandsRefused     uint64 `json:"commands_refused_total"`
-	RenewalsIgnored     uint64 `json:"renewals_ignored_total"`
-	SetsApplied         uint64 `json:"sets_applied_total"`
+	// Samples without the DSCPs of connections that the table of classes has lines about.
+	DSCPReadsFailed uint64 `json:"dscp_reads_failed_total"`
+	CommandsRefused uint64 `json:"commands_refused_total"`
+	RenewalsIgnored uint64 `json:"renewals_ignored_total"`
+	SetsApplied     uint64 `json:"sets_applied_total"`
+	// Sets that came faster than they are applied: the last of them is, soon after.
+	SetsHeldBack        uint64 `json:"sets_held_back_total"`
 	ApplyFailures       uint64 `json:"apply_failures_total"`
 	LeasesEnded         uint64 `json:"leases_ended_total"`
 	ExternalChanges     uint64 `json:"external_changes_total"`

@@ -118,10 +118,13 @@ func (s *State) describe(line printer) {
 	}
 	line("since start", "%d sets applied, %d failed; %d leases ended; %d renewals ignored; %d external changes",
 		c.SetsApplied, c.ApplyFailures, c.LeasesEnded, c.RenewalsIgnored, c.ExternalChanges)
+	if c.SetsHeldBack > 0 {
+		line("", "%d sets held back, more than 10 came in a second", c.SetsHeldBack)
+	}
 	s.describeArrivals(line)
 	s.Flows.describe(line, c)
 	if s.Applications != nil {
-		s.Applications.describe(line)
+		s.Applications.describe(line, c)
 	}
 }
 
@@ -154,7 +157,7 @@ func (f *Flows) describe(line printer, c Counters) {
 	}
 }
 
-func (a *Applications) describe(line printer) {
+func (a *Applications) describe(line printer, c Counters) {
 	line("classes", "by %s, %s; %s not installed", a.Table, counted(a.Entries, "line"),
 		counted(a.NotInstalled, "package"))
 	if a.LinesRefused+a.PackagesRefused > 0 {
@@ -162,6 +165,9 @@ func (a *Applications) describe(line printer) {
 	}
 	if a.Conflicts > 0 {
 		line("", "%s shared by packages of different classes: the default", counted(a.Conflicts, "user id"))
+	}
+	if a.DSCPError != "" {
+		line("", "%s without DSCPs: %s", counted(c.DSCPReadsFailed, "sample"), a.DSCPError)
 	}
 	for each := range strings.SplitSeq(a.Error, "\n") {
 		if each != "" {

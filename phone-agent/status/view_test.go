@@ -31,8 +31,10 @@ func TestTextOfARunningAgent(t *testing.T) {
 	}
 	state.Applications = &status.Applications{
 		Table: "/etc/classes", Entries: 5, NotInstalled: 1, Conflicts: 2, LinesRefused: 1, PackagesRefused: 3,
-		Error: "line 7: wrong\nthe list of packages: line 1: no user id",
+		DSCPError: "read DSCPs: not permitted",
+		Error:     "line 7: wrong\nthe list of packages: line 1: no user id",
 	}
+	state.Counters.DSCPReadsFailed = 2
 	live := apply.Live{Rules: []apply.LiveRule{
 		{Rule: toAll, Effect: &apply.Effect{Raised: 1, Lowered: 591}}, {Rule: toServer, Effect: &apply.Effect{}},
 	}}
@@ -60,6 +62,7 @@ arrivals     2; of 3 connections that waited for TCP's timers, 1 retransmitted a
 classes      by /etc/classes, 5 lines; 1 package not installed
              left out: 1 line of it, 3 of the list of packages
              2 user ids shared by packages of different classes: the default
+             2 samples without DSCPs: read DSCPs: not permitted
              line 7: wrong
              the list of packages: line 1: no user id
 lease        at least 5.5 s left

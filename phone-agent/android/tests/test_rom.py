@@ -45,6 +45,7 @@ def test_the_policy_compiles(tmp_path: Path) -> None:
         "allow airbound self:capability sys_admin;",
         "allow init airbound_data_file:file r_file_perms;",
         "allow airbound self:netlink_route_socket nlmsg_write;",
+        "allow airbound self:netlink_tcpdiag_socket nlmsg_write;",
         "allow init airbound_data_file:sock_file rw_file_perms;",
         "allow init airbound:unix_stream_socket connectto;",
     ],

@@ -25,7 +25,7 @@ const fileBytesMax = 8 << 20
 
 func (o *applicationOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.table, "applications", "",
-		"`FILE` with the classes of applications, lines CLASS package|uid|port VALUE; read again when it changes")
+		"`FILE` with the classes of applications, lines CLASS package|uid|dscp|port VALUE; read again when it changes")
 	flags.StringVar(&o.packagesList, "packages-list", "/data/system/packages.list",
 		"`FILE` of Android's with the user ids of packages; read again when it changes")
 }

@@ -115,13 +115,24 @@ func TestTheListOfPackagesIsFollowedIfThePackagesMatter(t *testing.T) {
 		})
 		write("bulk port 5001\nbulk uid 1\n")
 	}
-	const notNoticed = "changes of a file are not noticed"
-	if text := logged(); strings.Contains(text, notNoticed) {
+	write("live package com.example.camera\n")
+	const missing = "there is no file"
+	eventually(t, missing, func() bool {
+		text, _ := p.status()
+		return strings.Contains(text, missing) && strings.Contains(text, list)
+	})
+	// The folder comes after all, as where its file system is mounted late.
+	if err := os.Mkdir(filepath.Dir(list), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(list, []byte("com.example.camera 10073 0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the list is read", func() bool {
+		text, _ := p.status()
+		return strings.Contains(text, "1 line; 0 packages not installed") && !strings.Contains(text, missing)
+	})
+	if text := logged(); strings.Contains(text, "changes of a file are not noticed") {
 		t.Error(text)
 	}
-	write("live package com.example.camera\n")
-	eventually(t, notNoticed, func() bool {
-		text := logged()
-		return strings.Contains(text, notNoticed) && strings.Contains(text, list)
-	})
 }

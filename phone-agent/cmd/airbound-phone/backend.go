@@ -98,10 +98,11 @@ func (p places) openBackEnd(logger *slog.Logger) (apply.BackEnd, error) {
 	return made, nil
 }
 
-// openMonitor chooses where snapshots come from.
-func (p places) openMonitor(name string) (monitor.Source, error) {
+// openMonitor chooses where snapshots come from, and where their DSCPs if not from there.
+func (p places) openMonitor(name string) (monitor.Source, monitor.Marker, error) {
 	if name == patched || (name == auto && p.isPatched("tcp_monitor")) {
-		return monitorprocfs.New(p.procRoot), nil
+		return monitorprocfs.New(p.procRoot), &sockdiag.Marks{}, nil
 	}
-	return sockdiag.Open(monotonicUS)
+	source, err := sockdiag.Open(monotonicUS)
+	return source, nil, err
 }

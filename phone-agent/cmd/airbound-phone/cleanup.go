@@ -60,7 +60,7 @@ func restoreDefaults(where places, stdout, stderr io.Writer) error {
 // removeInstances removes what agents and recordings that were killed left in the kernel. A kernel without tracing has
 // none.
 func removeInstances(stdout io.Writer) error {
-	root, err := tracefs.Find(tracefs.Places, tracefs.RealKernel())
+	root, err := tracefs.Mounted(tracefs.Places, tracefs.RealKernel())
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}

@@ -83,6 +83,7 @@ func examine(
 	findings = append(findings, doctor.Agent(running, state, saved))
 
 	findings = append(findings, doctor.Kernel(options.procRoot, tracefsPlaces(options.tracefs))...)
+	findings = append(findings, doctor.Storage(tracefsPlaces(options.tracefs))...)
 	findings = append(findings, doctor.BackEnds(backEnds(options.places), running)...)
 	findings = append(findings, doctor.Permissions(options.procRoot, selinuxRoot, os.Geteuid())...)
 	findings = append(findings, doctor.Directories(options.stateDir, options.security.Directory)...)

@@ -21,7 +21,8 @@ func main() {
 	program := command.Program{
 		Name: "airbound-phone", Version: version, Summary: summary,
 		Commands: []command.Command{
-			runCommand(), statusCommand(), doctorCommand(), cleanupCommand(), traceCommand(),
+			runCommand(), joinCommand(), statusCommand(), doctorCommand(), cleanupCommand(), traceCommand(),
+			ioCommand(),
 			eventsCommand(), arrivedCommand(), guardCommand(), detachCommand(),
 		},
 		ExitCodes: "Exit codes: 0 done, or the agent runs; 1 error, or something has failed (doctor); 2 wrong usage; " +

@@ -83,7 +83,7 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 		return err
 	}
 	cleanUpFlows(logger)
-	source, err := options.openMonitor(options.monitor)
+	source, marks, err := options.openMonitor(options.monitor)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func run(ctx context.Context, options runOptions, logger *slog.Logger) (err erro
 		Interval: options.interval, Heartbeat: options.heartbeat, SampleInterval: options.sampleInterval,
 		HeartbeatPhase: rand.Float64,
 		Starts:         watch.Starts,
-		Monitor:        source, BackEnd: backEnd, Flows: options.openFlows(link.Interface, logger),
+		Monitor:        source, Marks: marks, BackEnd: backEnd, Flows: options.openFlows(link.Interface, logger),
 		SaveState: directory.Save, Logger: logger,
 	}, link, bootTimeUS())
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-	"time"
 
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/phone-agent/trace"
@@ -47,23 +46,14 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	removed, err := root.CleanUp(os.Getpid())
+	if err := cleanUp(root, "trace", stderr); err != nil {
+		return err
+	}
+	out, err := options.openOut(stdout)
 	if err != nil {
 		return err
 	}
-	if removed > 0 {
-		fmt.Fprintf(stderr, "airbound-phone trace: instances of tracing left behind and removed: %d\n", removed)
-	}
-	file := stdout
-	var out *os.File
-	if options.out != "" {
-		// Remote addresses of every user are private.
-		if out, err = os.OpenFile(options.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
-			return fmt.Errorf("write the records: %w", err)
-		}
-		defer func() { err = errors.Join(err, out.Close()) }()
-		file = out
-	}
+	defer func() { err = errors.Join(err, out.close()) }()
 	instance, err := root.Start(tracefs.Config{
 		PID: os.Getpid(), Netns: netns, UID: options.uid,
 		BufferKiB: uint32(options.bufferKiB), //nolint:gosec // checked
@@ -71,17 +61,20 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	buffer := bufio.NewWriter(file)
-	writer, err := begin(out, buffer, options)
+	buffer := bufio.NewWriter(out.to)
+	var writer trace.Writer
+	if err = out.begin(); err == nil {
+		writer, err = options.writer(buffer)
+	}
 	if err != nil {
 		return errors.Join(err, instance.Remove())
 	}
 	fmt.Fprintln(stderr, "airbound-phone trace: recording")
 	recorder := trace.Recorder{Remote: options.remote, Out: writer}
-	running := recording.Recording{
+	running := recording.Recording[byte]{
 		Instance: instance, Recorder: &recorder, Flush: buffer.Flush, ReadAtEnd: options.readAtEnd,
 	}
-	ctx, abandon, release := limits(ctx, options.seconds)
+	ctx, abandon, release := options.limits(ctx)
 	defer release()
 	err = running.Run(ctx, abandon)
 	if errors.Is(err, recording.ErrAbandoned) {
@@ -90,44 +83,6 @@ func record(ctx context.Context, options traceOptions, stdout, stderr io.Writer)
 	}
 	summarize(stderr, &recorder, options.bufferKiB)
 	return err
-}
-
-// begin truncates the file only when recording has started: an earlier history survives a recording that cannot start.
-func begin(out *os.File, buffer *bufio.Writer, options traceOptions) (trace.Writer, error) {
-	if out != nil {
-		info, err := out.Stat()
-		if err == nil && info.Mode().IsRegular() {
-			err = out.Truncate(0)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("write the records: %w", err)
-		}
-	}
-	return options.writer(buffer)
-}
-
-// limits are when recording ends, and when waiting for the output ends: with the next signal after that.
-func limits(ctx context.Context, seconds float64) (limited context.Context, abandon <-chan struct{}, release func()) {
-	cancel := func() {}
-	if seconds > 0 {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
-	}
-	abandoned, released := make(chan struct{}), make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		signals := make(chan os.Signal, 1)
-		signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-		defer signal.Stop(signals)
-		select {
-		case <-signals:
-			close(abandoned)
-		case <-released:
-		}
-	})
-	return ctx, abandoned, func() {
-		stop()
-		close(released)
-		cancel()
-	}
 }
 
 func summarize(stderr io.Writer, recorder *trace.Recorder, bufferKiB uint) {

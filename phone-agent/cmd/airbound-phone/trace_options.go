@@ -7,26 +7,18 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"net/netip"
 	"strconv"
 
 	"github.com/airbound/airbound/phone-agent/trace"
-	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
 // traceOptions are the flags of `trace`.
 type traceOptions struct {
-	procRoot  string
-	tracefs   string
-	seconds   float64
-	remote    netip.Prefix
-	uid       *uint32
-	asJSON    bool
-	asCSV     bool
-	out       string
-	bufferKiB uint
-	readAtEnd bool
+	captureOptions
+	procRoot string
+	remote   netip.Prefix
+	uid      *uint32
 }
 
 const traceNotes = `Records the history of this network namespace's TCP connections: one record for each change of the
@@ -39,36 +31,11 @@ var traceExamples = []string{
 	`airbound-phone trace --uid 10073 --remote 2001:db8::/32 --json | jq 'select(.event == "timeout")'`,
 }
 
-// Limits of the buffer: the kernel rounds up to two pages, and more than a gigabyte is too much for a phone.
-const (
-	bufferKiBMin     = 8
-	bufferKiBMax     = 1 << 20
-	bufferKiBDefault = 1024
-	secondsMax       = 366 * 24 * 3600
-)
-
 func (o *traceOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.procRoot, "proc-root", "/proc", "`DIR` where the proc file system is")
-	registerTracefs(flags, &o.tracefs)
-	flags.Float64Var(&o.seconds, "seconds", 0, "stop after so many seconds (default: when stopped by a signal)")
 	flags.Func("remote", "only connections to this address or `PREFIX`", o.setRemote)
 	flags.Func("uid", "only connections of this `UID`", o.setUID)
-	flags.BoolVar(&o.asJSON, "json", false, "write one JSON object a line")
-	flags.BoolVar(&o.asCSV, "csv", false, "write CSV")
-	flags.StringVar(&o.out, "out", "", "write to `FILE` instead of standard output")
-	flags.UintVar(&o.bufferKiB, "buffer-kib", bufferKiBDefault,
-		"size of the kernel's buffer for each processor; 1024 are enough for some 6000 records")
-	flags.BoolVar(
-		&o.readAtEnd,
-		"read-at-end",
-		false,
-		"read the kernel's buffer only at the end: nothing wakes up before; what does not fit is lost, oldest first",
-	)
-}
-
-func registerTracefs(flags *flag.FlagSet, directory *string) {
-	flags.StringVar(directory, "tracefs", "",
-		"`DIR` where tracefs is mounted (default "+tracefs.Places[0]+", or "+tracefs.Places[1]+")")
+	o.captureOptions.register(flags, "1024 are enough for some 6000 records")
 }
 
 func (o *traceOptions) setRemote(text string) error {
@@ -94,19 +61,6 @@ func (o *traceOptions) setUID(text string) error {
 	}
 	number := uint32(uid)
 	o.uid = &number
-	return nil
-}
-
-func (o *traceOptions) check() error {
-	if math.IsNaN(o.seconds) || o.seconds < 0 || o.seconds > secondsMax {
-		return fmt.Errorf("--seconds %v is not within 0 and %d", o.seconds, secondsMax)
-	}
-	if o.asJSON && o.asCSV {
-		return errors.New("--json and --csv exclude each other")
-	}
-	if o.bufferKiB < bufferKiBMin || o.bufferKiB > bufferKiBMax {
-		return fmt.Errorf("--buffer-kib %d is not within %d and %d", o.bufferKiB, bufferKiBMin, bufferKiBMax)
-	}
 	return nil
 }
 

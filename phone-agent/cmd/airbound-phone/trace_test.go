@@ -14,14 +14,20 @@ import (
 // What `trace` records is tested in phone-agent/trace and its packages with a fake kernel and in
 // lab/tests/test_trace_uml.py with a real one; here, its errors.
 
-// traced runs `airbound-phone trace` and returns its exit code and its output.
+// traced runs `airbound-phone trace`.
 func traced(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	return started(t, append([]string{"trace"}, arguments...)...)
+}
+
+// started runs a command of airbound-phone and returns its exit code and its output.
+func started(t *testing.T, arguments ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(path, append([]string{"trace"}, arguments...)...)
+	command := exec.Command(path, arguments...)
 	var output, errorOutput strings.Builder
 	command.Stdout, command.Stderr = &output, &errorOutput
 	var exit *exec.ExitError

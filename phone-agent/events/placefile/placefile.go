@@ -28,7 +28,7 @@ type Client struct {
 
 var _ events.Follower = Client{}
 
-// New makes a client of the file, which need not exist yet; its folder must.
+// New makes a client of the file, which need not exist yet, nor need its folder.
 func New(path string) Client { return Client{path: path} }
 
 // Follow implements events.Follower.

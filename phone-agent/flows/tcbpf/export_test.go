@@ -25,6 +25,10 @@ func (k *Kernel) SetUnattached(wanted []flows.Flow, deadlineUS int64) error {
 // EmptyNS returns when the bucket of a flow will be empty.
 func (k *Kernel) EmptyNS(selector flows.Selector) (uint64, error) {
 	var value leaveFlow
+	if kindOf(selector) == byNothing {
+		err := k.objects.AirboundEvery.Lookup(k.state.Slot, &value)
+		return value.EmptyNs, err
+	}
 	err := k.objects.AirboundFlows.Lookup(keyOf(k.state.Slot, selector), &value)
 	return value.EmptyNs, err
 }

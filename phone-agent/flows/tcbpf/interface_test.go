@@ -171,10 +171,7 @@ func (p *phone) send(uid int, to netip.Addr) bool {
 
 func (p *phone) datagram(uid int, to netip.Addr) {
 	p.t.Helper()
-	family, address := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: 9, Addr: to.As16()})
-	if to.Is4() {
-		family, address = unix.AF_INET, &unix.SockaddrInet4{Port: 9, Addr: to.As4()}
-	}
+	family, address := sockaddr(to)
 	// Of this thread: a socket is its maker's.
 	if _, _, errno := syscall.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0); errno != 0 {
 		p.t.Fatal(errno)
@@ -192,6 +189,13 @@ func (p *phone) datagram(uid int, to netip.Addr) {
 	); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+func sockaddr(to netip.Addr) (family int, address unix.Sockaddr) {
+	if to.Is4() {
+		return unix.AF_INET, &unix.SockaddrInet4{Port: 9, Addr: to.As4()}
+	}
+	return unix.AF_INET6, &unix.SockaddrInet6{Port: 9, Addr: to.As16()}
 }
 
 func (p *phone) set(deadlineUS int64, wanted ...flows.Flow) {
@@ -410,5 +414,43 @@ func TestAnInterfaceThatIsNotKnown(t *testing.T) {
 	}
 	if p.send(0, server4) {
 		t.Error("as video")
+	}
+}
+
+// A buffer that the kernel divides into datagrams (UDP_SEGMENT), as QUIC sends, takes from its rate what the datagrams
+// take one by one.
+func TestABufferOfSegmentsTakesWhatItsDatagramsTake(t *testing.T) {
+	const bps, segmentBytes, payloadBytes = 1_000_000, 1200, 10*1200 + 100
+	const datagrams = 11
+	for _, test := range []struct {
+		to          netip.Addr
+		headerBytes int
+	}{{server4, 20 + 8}, {server6, 40 + 8}} {
+		for way, options := range ways {
+			t.Run(fmt.Sprintf("%s %s", test.to, way), func(t *testing.T) {
+				p := newPhone(t, options)
+				selector := flows.Selector{Address: test.to}
+				p.set(bootUS(t)+hourUS, flows.Flow{Selector: selector, UDPBPS: bps})
+				family, address := sockaddr(test.to)
+				socket, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = unix.Close(socket) }()
+				before := uint64(bootUS(t)) * 1000
+				if err := errors.Join(
+					unix.SetsockoptInt(socket, unix.IPPROTO_UDP, unix.UDP_SEGMENT, segmentBytes),
+					unix.Sendto(socket, make([]byte, payloadBytes), 0, address),
+				); err != nil {
+					t.Fatal(err)
+				}
+				after := uint64(bootUS(t)+1) * 1000
+				empty, err := p.kernel.EmptyNS(selector)
+				takes := uint64(payloadBytes+datagrams*test.headerBytes) * 8_000_000_000 / bps
+				if err != nil || empty < before+takes || empty > after+takes {
+					t.Errorf("%d ns after it was sent and not %d, %v", empty-before, takes, err)
+				}
+			})
+		}
 	}
 }

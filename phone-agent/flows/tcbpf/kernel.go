@@ -180,12 +180,20 @@ func (k *Kernel) writeFlows(slot uint32, wanted []flows.Flow) (kinds uint32, err
 		if flow.Video {
 			value.Priority = videoPriority
 		}
-		if err := k.objects.AirboundFlows.Put(keyOf(slot, flow.Selector), value); err != nil {
+		err := k.write(slot, flow.Selector, value)
+		if err != nil {
 			return 0, fmt.Errorf("%s: %w", flow.Selector, err)
 		}
 		kinds |= kindOf(flow.Selector)
 	}
 	return kinds, nil
+}
+
+func (k *Kernel) write(slot uint32, selector flows.Selector, value leaveFlow) error {
+	if kindOf(selector) == byNothing {
+		return k.objects.AirboundEvery.Put(slot, value)
+	}
+	return k.objects.AirboundFlows.Put(keyOf(slot, selector), value)
 }
 
 func (k *Kernel) clear(slot uint32) error {

@@ -53,6 +53,7 @@ type leaveState struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	leaveMapAirboundCounts = "airbound_counts"
+	leaveMapAirboundEvery  = "airbound_every"
 	leaveMapAirboundFlows  = "airbound_flows"
 	leaveMapAirboundState  = "airbound_state"
 	leaveProgAirboundLeave = "airbound_leave"
@@ -108,6 +109,7 @@ type leaveProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type leaveMapSpecs struct {
 	AirboundCounts *ebpf.MapSpec `ebpf:"airbound_counts"`
+	AirboundEvery  *ebpf.MapSpec `ebpf:"airbound_every"`
 	AirboundFlows  *ebpf.MapSpec `ebpf:"airbound_flows"`
 	AirboundState  *ebpf.MapSpec `ebpf:"airbound_state"`
 }
@@ -139,6 +141,7 @@ func (o *leaveObjects) Close() error {
 // It can be passed to loadLeaveObjects or ebpf.CollectionSpec.LoadAndAssign.
 type leaveMaps struct {
 	AirboundCounts *ebpf.Map `ebpf:"airbound_counts"`
+	AirboundEvery  *ebpf.Map `ebpf:"airbound_every"`
 	AirboundFlows  *ebpf.Map `ebpf:"airbound_flows"`
 	AirboundState  *ebpf.Map `ebpf:"airbound_state"`
 }
@@ -146,6 +149,7 @@ type leaveMaps struct {
 func (m *leaveMaps) Close() error {
 	return _LeaveClose(
 		m.AirboundCounts,
+		m.AirboundEvery,
 		m.AirboundFlows,
 		m.AirboundState,
 	)

@@ -26,6 +26,8 @@ const (
 
 	messageBytes   = 72 // struct inet_diag_msg
 	attributeInfo  = 2  // INET_DIAG_INFO, struct tcp_info
+	attributeTOS   = 5  // INET_DIAG_TOS, of IPv4
+	attributeClass = 6  // INET_DIAG_TCLASS, of IPv6
 	familyINET     = 2
 	familyINET6    = 10
 	attributeTypes = 0x3fff // NLA_TYPE_MASK
@@ -149,7 +151,11 @@ func parseMessage(message []byte) (monitor.Connection, bool, error) {
 		}
 		return connection, false, errors.New("no tcp_info")
 	}
-	return connection, true, parseInfo(&connection, info)
+	if err := parseInfo(&connection, info); err != nil {
+		return connection, true, err
+	}
+	connection.DSCP, err = parseDSCP(message[messageBytes:], connection.Remote.Addr())
+	return connection, true, err
 }
 
 func endpoint(family byte, address, port []byte) (netip.AddrPort, error) {
@@ -179,6 +185,21 @@ func attribute(attributes []byte, wanted uint16) ([]byte, error) {
 		attributes = attributes[min(aligned(length), len(attributes)):]
 	}
 	return nil, nil
+}
+
+// parseDSCP reads what a socket of either family marks packets of the destination's family with; 0 if the kernel does
+// not say.
+func parseDSCP(attributes []byte, destination netip.Addr) (uint8, error) {
+	wanted := uint16(attributeTOS)
+	if destination.Is6() {
+		wanted = attributeClass
+	}
+	octet, err := attribute(attributes, wanted)
+	if err != nil || len(octet) == 0 {
+		return 0, err
+	}
+	const bitsOfECN = 2
+	return octet[0] >> bitsOfECN, nil
 }
 
 // parseInfo reads struct tcp_info. A later kernel appends to it.

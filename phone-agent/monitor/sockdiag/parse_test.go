@@ -152,6 +152,31 @@ func TestWhatIsNotReadIsRefusedAndTheRestKept(t *testing.T) {
 	}
 }
 
+// A socket of IPv6 has a mark for either family.
+func TestTheDSCPIsThatOfTheDestinationsFamily(t *testing.T) {
+	t.Parallel()
+	tos, class := attribute(5, []byte{34<<2 | 2}), attribute(6, []byte{46<<2 | 1})
+	for name, test := range map[string]struct {
+		remote     string
+		attributes []byte
+		want       uint8
+	}{
+		"IPv4":                     {"10.0.4.1:5001", slices.Concat(tos, class), 34},
+		"IPv4 in IPv6":             {"[::ffff:10.0.4.1]:5001", slices.Concat(tos, class), 34},
+		"IPv6":                     {"[2001:db8::1]:5001", slices.Concat(tos, class), 46},
+		"IPv6 without one":         {"[2001:db8::1]:5001", tos, 0},
+		"IPv4 without one":         {"10.0.4.1:5001", nil, 0},
+		"an attribute of no octet": {"10.0.4.1:5001", attribute(5, nil), 0},
+	} {
+		var snapshot monitor.Snapshot
+		payload := slices.Concat(socket(1, test.remote, test.remote), attribute(2, info(232)), test.attributes)
+		_, err := sockdiag.Parse(&snapshot, message(20, payload), 5)
+		if err != nil || len(snapshot.Connections) != 1 || snapshot.Connections[0].DSCP != test.want {
+			t.Errorf("%s: %v, %+v", name, err, snapshot)
+		}
+	}
+}
+
 // A request that has not become a connection is none, nor is what is left of one in TIME_WAIT; both are no defects.
 func TestARequestIsNoConnection(t *testing.T) {
 	t.Parallel()
@@ -197,12 +222,13 @@ func FuzzParse(f *testing.F) {
 	f.Add(slices.Concat(message(20, payload), message(3, make([]byte, 4))))
 	f.Add(slices.Concat(message(20, payload[:100]), message(20, socket(3, "[::1]:1", "[::ffff:1.2.3.4]:2"))))
 	f.Add(message(2, make([]byte, 4))[:18])
+	f.Add(message(20, slices.Concat(payload, attribute(5, []byte{136}), attribute(6, []byte{184}))))
 	f.Fuzz(func(t *testing.T, datagram []byte) {
 		var snapshot monitor.Snapshot
 		_, _ = sockdiag.Parse(&snapshot, datagram, 5)
 		for _, connection := range snapshot.Connections {
 			if connection.State == "" || connection.CAState == "" || !connection.Remote.IsValid() ||
-				connection.Remote.Addr().Is4In6() {
+				connection.Remote.Addr().Is4In6() || connection.DSCP > 63 {
 				t.Fatalf("%+v", connection)
 			}
 		}

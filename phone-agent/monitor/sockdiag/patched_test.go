@@ -12,10 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/airbound/airbound/phone-agent/applications"
 	"github.com/airbound/airbound/phone-agent/monitor"
 	"github.com/airbound/airbound/phone-agent/monitor/procfs"
+	"github.com/airbound/airbound/phone-agent/monitor/sockdiag"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -32,10 +35,19 @@ var sinks = []string{"10.0.4.1:0", "10.0.4.1:0", "10.0.5.1:0"}
 // two readings of tcp_monitor; where these are equal nothing has happened meanwhile, and it has to say the same.
 func TestBothMonitorsOfAPatchedKernelAgree(t *testing.T) {
 	patched, stock := procfs.New("/proc"), open(t)
+	var marks sockdiag.Marks
+	t.Cleanup(func() { _ = marks.Close() })
 	var ofPatched, ofStock monitor.Aggregator
+	table, _ := applications.ParseTable("live dscp AF41")
+	for _, aggregator := range []*monitor.Aggregator{&ofPatched, &ofStock} {
+		aggregator.Classify(applications.New(table, applications.Packages{}))
+	}
 	senders := make([]net.Conn, len(sinks))
 	for i, address := range sinks {
 		senders[i] = sendTo(t, address)
+	}
+	if err := setDSCP(senders[1], 34, [2]int{unix.IPPROTO_IP, unix.IP_TOS}); err != nil {
+		t.Fatal(err)
 	}
 	var seen []*airboundv1.Destination
 	compared := 0
@@ -49,6 +61,9 @@ func TestBothMonitorsOfAPatchedKernelAgree(t *testing.T) {
 			continue
 		}
 		compared++
+		if err := marks.Mark(&before); err != nil {
+			t.Fatal(err)
+		}
 		nowUS := int64(sample) * sampleEvery.Microseconds()
 		if a, b := ofPatched.Observe(before, nowUS), ofStock.Observe(between, nowUS); a != b {
 			t.Errorf("sample %d: %+v, sock_diag %+v", sample, a, b)
@@ -77,6 +92,10 @@ func TestBothMonitorsOfAPatchedKernelAgree(t *testing.T) {
 		"a loss":      func(to *airboundv1.Destination) bool { return to.GetEvents().GetFastRetransmit() > 0 },
 		"RTTs": func(to *airboundv1.Destination) bool {
 			return to.GetMinRttUs() > 0 && to.GetSrttUs() > to.GetMinRttUs()
+		},
+		"a marked sender": func(to *airboundv1.Destination) bool {
+			return len(to.GetClasses()) == 1 && to.GetClasses()[0].GetConnections() == 1 &&
+				to.GetClasses()[0].GetDeliveredBytes() > 0 && to.GetConnections() == 2
 		},
 		"delivered, and queued": func(to *airboundv1.Destination) bool {
 			return to.GetDeliveredBytes() > 100_000 && to.GetQueuedBytes() > 10_000

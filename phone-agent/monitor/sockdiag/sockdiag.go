@@ -5,7 +5,8 @@
 //
 // Against /proc/net/tcp_monitor a connection has no bounds (0), no latest RTT (0), and of the events only timeouts, and
 // these only since Linux 6.7; the other counts are 0. It has one more difference: the uid of a connection that its
-// process has closed is 0. lab/tests/test_monitors_uml.py has both read the same connections: all else is equal.
+// process has closed is 0. And it has the DSCPs of connections, which tcp_monitor
+// lacks. lab/tests/test_monitors_uml.py has both read the same connections: all else is equal.
 package sockdiag
 
 import (
@@ -99,13 +100,14 @@ func (s *Socket) dump(snapshot *monitor.Snapshot, family byte) error {
 
 func (s *Socket) send(family byte) error {
 	const info, states = 2, 4
+	const wanted = 1<<(attributeInfo-1) | 1<<(attributeTOS-1) | 1<<(attributeClass-1)
 	request := make([]byte, headerBytes+requestBytes)
 	order.PutUint32(request, headerBytes+requestBytes)
 	order.PutUint16(request[4:], typeDiag)
 	order.PutUint16(request[6:], unix.NLM_F_REQUEST|unix.NLM_F_DUMP)
 	order.PutUint32(request[8:], s.sequence)
 	payload := request[headerBytes:]
-	payload[0], payload[1], payload[info] = family, unix.IPPROTO_TCP, 1<<(attributeInfo-1)
+	payload[0], payload[1], payload[info] = family, unix.IPPROTO_TCP, wanted
 	order.PutUint32(payload[states:], statesMask())
 	return unix.Sendto(s.descriptor, request, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
 }

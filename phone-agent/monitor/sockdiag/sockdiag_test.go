@@ -3,11 +3,14 @@
 package sockdiag_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/netip"
 	"os"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/phone-agent/monitor"
 	"github.com/airbound/airbound/phone-agent/monitor/sockdiag"
@@ -90,6 +93,61 @@ func TestThisKernelsConnections(t *testing.T) {
 		}
 		if found != 1 {
 			t.Errorf("%s: found %d times among %d", address, found, len(snapshot.Connections))
+		}
+	}
+}
+
+// setDSCP marks a connection, as its application may at any time; option is the socket's level and name.
+func setDSCP(connection net.Conn, dscp int, option [2]int) error {
+	raw, err := connection.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	const bitsOfECN = 2
+	controlErr := raw.Control(func(descriptor uintptr) {
+		err = unix.SetsockoptInt(int(descriptor), option[0], option[1], dscp<<bitsOfECN)
+	})
+	return errors.Join(err, controlErr)
+}
+
+// As an application sets it, on a connection that it has: by IP_TOS or IPV6_TCLASS.
+func TestTheDSCPsOfThisKernelsConnections(t *testing.T) {
+	t.Parallel()
+	for address, option := range map[string][2]int{
+		"127.0.0.1:0": {unix.IPPROTO_IP, unix.IP_TOS}, "[::1]:0": {unix.IPPROTO_IPV6, unix.IPV6_TCLASS},
+	} {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = listener.Close() })
+		marked, _ := connect(t, listener)
+		plain, _ := connect(t, listener)
+		if err := setDSCP(marked, 34, option); err != nil {
+			t.Fatal(err)
+		}
+		ends := func(c net.Conn, dscp uint8) monitor.Connection {
+			return monitor.Connection{
+				Local: endpoint(t, c.LocalAddr()), Remote: endpoint(t, c.RemoteAddr()), DSCP: dscp,
+			}
+		}
+		var marks sockdiag.Marks
+		for range 2 { // The second time with the same socket, or another one.
+			// What the other monitor knows, and a connection that has ended since; marks of before do not stay.
+			snapshot := monitor.Snapshot{Connections: []monitor.Connection{
+				ends(marked, 0), ends(plain, 46), {Local: netip.MustParseAddrPort("192.0.2.1:1"), DSCP: 46},
+			}}
+			if err := marks.Mark(&snapshot); err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []uint8{34, 0, 0} {
+				if got := snapshot.Connections[i].DSCP; got != want {
+					t.Errorf("%s, connection %d: %d", address, i, got)
+				}
+			}
+		}
+		if err := errors.Join(marks.Close(), marks.Close()); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -8,18 +8,34 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
-
-	"github.com/airbound/airbound/phone-agent/trace"
-	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
 // ErrAbandoned means that the output blocked and the user did not wait for it.
 var ErrAbandoned = errors.New("the output is blocked: stopped, records are missing")
 
+// Instance is an instance of tracing that records. It gives what the kernel has recorded piece by piece, as text
+// (tracefs.Instance: an element is a byte) or as events (tracefs.Raw); the methods are described there.
+type Instance[Element any] interface {
+	Read() ([]Element, error)
+	Drain() ([]Element, error)
+	Interrupt()
+	Stop() error
+	LostUnreported() (uint64, error)
+	Remove() error
+}
+
+// Recorder makes records of the pieces.
+type Recorder[Element any] interface {
+	Feed(piece []Element) error
+	// Lose is called with the number of losses that no piece reports.
+	Lose(times uint64) error
+	Finish() error
+}
+
 // Recording is a recording that Instance has started.
-type Recording struct {
-	Instance *tracefs.Instance
-	Recorder *trace.Recorder
+type Recording[Element any] struct {
+	Instance Instance[Element]
+	Recorder Recorder[Element]
 	// Flush writes what Recorder has buffered.
 	Flush func() error
 	// ReadAtEnd leaves everything in the kernel's buffer until the end.
@@ -29,7 +45,7 @@ type Recording struct {
 // Run records until the context ends, then reads what is left in the kernel's buffer. At the end of the context the
 // kernel stops recording even if the output is stuck; Run then returns ErrAbandoned when abandon is closed. The
 // instance is removed when Run returns, whatever ended it.
-func (r *Recording) Run(ctx context.Context, abandon <-chan struct{}) error {
+func (r *Recording[Element]) Run(ctx context.Context, abandon <-chan struct{}) error {
 	done := make(chan error, 1)
 	go func() { done <- r.follow(ctx) }()
 	var err error
@@ -46,7 +62,7 @@ func (r *Recording) Run(ctx context.Context, abandon <-chan struct{}) error {
 	return errors.Join(err, r.Instance.Remove())
 }
 
-func (r *Recording) follow(ctx context.Context) error {
+func (r *Recording[Element]) follow(ctx context.Context) error {
 	stopped := make(chan error, 1)
 	defer context.AfterFunc(ctx, func() {
 		stopped <- r.Instance.Stop()
@@ -56,9 +72,9 @@ func (r *Recording) follow(ctx context.Context) error {
 		<-ctx.Done()
 	}
 	for ctx.Err() == nil {
-		text, err := r.Instance.Read()
-		if err == nil && text != nil {
-			err = r.take(text)
+		piece, err := r.Instance.Read()
+		if err == nil && piece != nil {
+			err = r.take(piece)
 		}
 		if err != nil {
 			return err
@@ -68,24 +84,24 @@ func (r *Recording) follow(ctx context.Context) error {
 		return err
 	}
 	for {
-		text, err := r.Instance.Drain()
+		piece, err := r.Instance.Drain()
 		if err != nil {
 			return err
 		}
-		if text == nil {
+		if piece == nil {
 			return r.finish()
 		}
-		if err := r.take(text); err != nil {
+		if err := r.take(piece); err != nil {
 			return err
 		}
 	}
 }
 
-func (r *Recording) take(text []byte) error {
-	return errors.Join(r.Recorder.Feed(text), r.Flush())
+func (r *Recording[Element]) take(piece []Element) error {
+	return errors.Join(r.Recorder.Feed(piece), r.Flush())
 }
 
-func (r *Recording) finish() error {
+func (r *Recording[Element]) finish() error {
 	err := r.Recorder.Finish()
 	lost, countErr := r.Instance.LostUnreported()
 	if err = errors.Join(err, countErr, r.Recorder.Lose(lost), r.Flush()); err != nil {

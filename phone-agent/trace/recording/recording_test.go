@@ -65,7 +65,7 @@ func (o *output) lines() int {
 	return strings.Count(o.text.String(), "\n")
 }
 
-func begin(t *testing.T, out *output, readAtEnd bool) (*tracefstest.Kernel, *recording.Recording) {
+func begin(t *testing.T, out *output, readAtEnd bool) (*tracefstest.Kernel, *recording.Recording[byte]) {
 	t.Helper()
 	kernel, err := tracefstest.New(t.TempDir())
 	if err != nil {
@@ -82,7 +82,7 @@ func begin(t *testing.T, out *output, readAtEnd bool) (*tracefstest.Kernel, *rec
 	}
 	buffer := bufio.NewWriter(out)
 	recorder := &trace.Recorder{Out: trace.NewJSON(buffer)}
-	return kernel, &recording.Recording{
+	return kernel, &recording.Recording[byte]{
 		Instance:  instance,
 		Recorder:  recorder,
 		Flush:     buffer.Flush,
@@ -107,7 +107,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 }
 
 // running starts Run; what it returns comes from the channel.
-func running(ctx context.Context, r *recording.Recording, abandon <-chan struct{}) <-chan error {
+func running(ctx context.Context, r *recording.Recording[byte], abandon <-chan struct{}) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx, abandon) }()
 	return done
@@ -141,7 +141,8 @@ func TestRecordsComeWhileItRunsAndAreAllThereAtTheEnd(t *testing.T) {
 	if err := ended(t, kernel, done); err != nil {
 		t.Error(err)
 	}
-	if counts := r.Recorder.Counts; counts.Records != 3 || counts.Lost != 2 || out.lines() != 4 {
+	recorder, _ := r.Recorder.(*trace.Recorder)
+	if counts := recorder.Counts; counts.Records != 3 || counts.Lost != 2 || out.lines() != 4 {
 		t.Errorf("%+v, %d lines", counts, out.lines())
 	}
 }
@@ -158,8 +159,8 @@ func TestReadAtEndReadsNothingBefore(t *testing.T) { //nolint:paralleltest // se
 	eventually(t, "it waits for the end and for nothing else", func() bool {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
-		return regexp.MustCompile(`goroutine \d+ \[chan receive[^\]]*\]:\n\S*recording\.\(\*Recording\)\.follow\(`).
-			Match(stacks)
+		const waits = `goroutine \d+ \[chan receive[^\]]*\]:\n\S*recording\.\(\*Recording\[\.\.\.\]\)\.follow\(`
+		return regexp.MustCompile(waits).Match(stacks)
 	})
 	if out.lines() != 0 {
 		t.Error("read before the end")

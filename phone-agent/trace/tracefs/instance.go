@@ -11,14 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/airbound/airbound/phone-agent/trace"
 )
 
 // Instance is a recording.
 type Instance struct {
 	path   string
 	kernel Kernel
+	events []Event
 	pipe   *pipe
 }
 
@@ -37,30 +36,33 @@ func (i *Instance) Stop() error { return i.set("tracing_on", "0") }
 var unreported = []string{"commit overrun", "dropped events"}
 
 // LostUnreported counts the records that were lost and that the text does not report.
-func (i *Instance) LostUnreported() (uint64, error) {
+func (i *Instance) LostUnreported() (uint64, error) { return i.stats(unreported) }
+
+// stats is the sum of these counters of all processors.
+func (i *Instance) stats(counters []string) (uint64, error) {
 	files, err := filepath.Glob(filepath.Join(i.path, "per_cpu", "cpu*", "stats"))
 	if err != nil || len(files) == 0 {
 		return 0, fmt.Errorf("count what was lost: no per_cpu/cpu*/stats (%w)", errors.Join(err, fs.ErrNotExist))
 	}
-	var lost uint64
+	var sum uint64
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return lost, fmt.Errorf("count what was lost: %w", err)
+			return sum, fmt.Errorf("count what was lost: %w", err)
 		}
 		for line := range strings.Lines(string(text)) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-			if !slices.Contains(unreported, name) {
+			if !slices.Contains(counters, name) {
 				continue
 			}
 			count, err := strconv.ParseUint(value, 10, 64)
 			if err != nil {
-				return lost, fmt.Errorf("count what was lost: %s: %s: %w", file, name, err)
+				return sum, fmt.Errorf("count what was lost: %s: %s: %w", file, name, err)
 			}
-			lost += count
+			sum += count
 		}
 	}
-	return lost, nil
+	return sum, nil
 }
 
 // Drain returns the next text without waiting, nil if there is no more.
@@ -70,8 +72,8 @@ func (i *Instance) Drain() ([]byte, error) { return i.pipe.read() }
 func (i *Instance) Remove() error {
 	// If one of these fails, so does Rmdir.
 	_ = i.Stop()
-	for _, event := range trace.EventNames {
-		_ = i.set(filepath.Join("events", trace.EventSystem, event, "enable"), "0")
+	for _, event := range i.events {
+		_ = i.set(filepath.Join(event.directory(), "enable"), "0")
 	}
 	var err error
 	if i.pipe != nil {

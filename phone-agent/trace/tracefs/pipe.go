@@ -15,14 +15,26 @@ import (
 // pipe reads trace_pipe. It waits in poll(2), which an eventfd can interrupt. os.File could wait as well, but after its
 // deadline it would not read what is left.
 type pipe struct {
+	waker
 	path   string
 	file   int
 	buffer []byte
+}
 
-	// interrupt may be called while or after the pipe is closed, and so may read, by a reader that was abandoned.
+// waker ends a wait. interrupt may be called while or after it is closed. So may reads of what is closed with it, by a
+// reader that was abandoned: they lock mutex and look at closed.
+type waker struct {
 	mutex  sync.Mutex
 	wake   int
 	closed bool
+}
+
+func newWaker() (int, error) {
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		return 0, fmt.Errorf("make an eventfd: %w", err)
+	}
+	return wake, nil
 }
 
 // The kernel returns at most a page at a time.
@@ -33,11 +45,11 @@ func openPipe(path string) (*pipe, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	wake, err := newWaker()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make an eventfd: %w", err), unix.Close(file))
+		return nil, errors.Join(err, unix.Close(file))
 	}
-	return &pipe{path: path, file: file, wake: wake, buffer: make([]byte, pipeBytes)}, nil
+	return &pipe{waker: waker{wake: wake}, path: path, file: file, buffer: make([]byte, pipeBytes)}, nil
 }
 
 func (p *pipe) wait() ([]byte, error) {
@@ -64,12 +76,12 @@ func (p *pipe) wait() ([]byte, error) {
 	}
 }
 
-func (p *pipe) interrupt() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	if !p.closed {
+func (w *waker) interrupt() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if !w.closed {
 		// Fails only when the counter is full, at 2^64 - 2 interrupts.
-		_, _ = unix.Write(p.wake, binary.NativeEndian.AppendUint64(nil, 1))
+		_, _ = unix.Write(w.wake, binary.NativeEndian.AppendUint64(nil, 1))
 	}
 }
 

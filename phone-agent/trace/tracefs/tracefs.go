@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracefs records the kernel's tcp_monitor trace events, or waits for them, in an instance of its own below
+// Package tracefs records the kernel's trace events, or waits for them, in an instance of its own below
 // /sys/kernel/tracing: it does not affect other users of tracing, and their settings do not affect it.
 package tracefs
 
@@ -49,7 +49,7 @@ func sameProgram(pid int) bool {
 	return err == nil && bytes.Equal(own, other)
 }
 
-// Root is a mounted tracefs that has the monitor's events.
+// Root is a mounted tracefs.
 type Root struct {
 	path   string
 	kernel Kernel
@@ -58,6 +58,24 @@ type Root struct {
 // Find finds tracefs at one of these places, and the monitor's events in it. The error names what is missing and what
 // to do.
 func Find(places []string, kernel Kernel) (Root, error) {
+	root, err := Mounted(places, kernel)
+	if err != nil {
+		return Root{}, err
+	}
+	for _, event := range trace.EventNames {
+		if _, err := os.Stat(filepath.Join(root.path, "events", trace.EventSystem, event)); err != nil {
+			return Root{}, fmt.Errorf(
+				"the kernel has no trace event %s: it lacks Airbound's series or CONFIG_EVENT_TRACING: %w",
+				event,
+				err,
+			)
+		}
+	}
+	return root, nil
+}
+
+// Mounted finds tracefs at one of these places, whatever events it has.
+func Mounted(places []string, kernel Kernel) (Root, error) {
 	for _, place := range places {
 		root := Root{place, kernel}
 		if _, err := os.Stat(root.instances()); err != nil {
@@ -65,15 +83,6 @@ func Find(places []string, kernel Kernel) (Root, error) {
 				return Root{}, fmt.Errorf("%w: tracing needs root", err)
 			}
 			continue
-		}
-		for _, event := range trace.EventNames {
-			if _, err := os.Stat(filepath.Join(place, "events", trace.EventSystem, event)); err != nil {
-				return Root{}, fmt.Errorf(
-					"the kernel has no trace event %s: it lacks Airbound's series or CONFIG_EVENT_TRACING: %w",
-					event,
-					err,
-				)
-			}
 		}
 		return root, nil
 	}
@@ -154,18 +163,33 @@ func (c Config) filter() string {
 //     acknowledgements of the first data, however late that was written.
 const startsFilter = "(unacked_bytes == 0 || (ssthresh_segs == 2147483647 && cwnd_segs <= 20))"
 
-// events are the names of those to enable.
-func (c Config) events() []string {
+// events are those to enable.
+func (c Config) events() []Event {
+	names := trace.EventNames
 	if c.StartsOnly {
-		return []string{trace.WindowName}
+		names = []string{trace.WindowName}
 	}
-	return trace.EventNames
+	events := make([]Event, 0, len(names))
+	for _, name := range names {
+		events = append(events, Event{trace.EventSystem, name, c.filter()})
+	}
+	return events
 }
+
+// Event is a trace event to record.
+type Event struct {
+	// System is the directory below events in which it is.
+	System, Name string
+	// Filter selects by the event's fields, in the kernel (Documentation/trace/events.rst); empty: all.
+	Filter string
+}
+
+func (e Event) directory() string { return filepath.Join("events", e.System, e.Name) }
 
 // A new instance inherits the options of the kernel's own buffer, which another tracer may have set
 // (kernel/trace/trace.c, trace_array_create): whether old or new records are lost when the buffer is full, and the
 // format of a line.
-var options = []struct{ name, value string }{
+var options = []setting{
 	{"overwrite", "1"},
 	{"context-info", "1"},
 	{"raw", "0"},
@@ -178,6 +202,9 @@ var options = []struct{ name, value string }{
 	{"stacktrace", "0"},
 	{"userstacktrace", "0"},
 }
+
+// setting is a file of an instance, and what is written into it.
+type setting struct{ file, value string }
 
 func (r Root) makeInstance(pid int) (*Instance, error) {
 	var err error
@@ -194,30 +221,47 @@ func (r Root) makeInstance(pid int) (*Instance, error) {
 }
 
 // Start makes the instance and records until Stop. On an error nothing is left behind.
-func (r Root) Start(config Config) (_ *Instance, err error) {
-	instance, err := r.makeInstance(config.PID)
+func (r Root) Start(config Config) (*Instance, error) {
+	instance, err := r.prepare(config.PID, config.BufferKiB, config.events())
 	if err != nil {
 		return nil, err
 	}
+	if instance.pipe, err = openPipe(filepath.Join(instance.path, "trace_pipe")); err == nil {
+		err = instance.set("tracing_on", "1")
+	}
+	if err != nil {
+		return nil, errors.Join(err, instance.Remove())
+	}
+	return instance, nil
+}
+
+// prepare makes an instance in which the events are enabled and which does not record yet. On an error nothing is left
+// behind.
+func (r Root) prepare(pid int, bufferKiB uint32, events []Event) (_ *Instance, err error) {
+	instance, err := r.makeInstance(pid)
+	if err != nil {
+		return nil, err
+	}
+	instance.events = events
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, instance.Remove())
 		}
 	}()
-	settings := []struct{ file, value string }{
+	settings := []setting{
 		{"tracing_on", "0"},
 		{"trace_clock", "mono"},
-		{"buffer_size_kb", strconv.FormatUint(uint64(config.BufferKiB), 10)},
+		{"buffer_size_kb", strconv.FormatUint(uint64(bufferKiB), 10)},
 	}
-	for _, event := range config.events() {
-		directory := filepath.Join("events", trace.EventSystem, event)
-		settings = append(settings, []struct{ file, value string }{
-			{filepath.Join(directory, "filter"), config.filter()}, {filepath.Join(directory, "enable"), "1"},
-		}...)
+	for _, event := range events {
+		if event.Filter != "" {
+			settings = append(settings, setting{filepath.Join(event.directory(), "filter"), event.Filter})
+		}
+		settings = append(settings, setting{filepath.Join(event.directory(), "enable"), "1"})
 	}
 	for _, option := range options {
 		// An option that this kernel does not have is not set.
-		err := instance.set(filepath.Join("options", option.name), option.value)
+		err := instance.set(filepath.Join("options", option.file), option.value)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -227,10 +271,7 @@ func (r Root) Start(config Config) (_ *Instance, err error) {
 			return nil, err
 		}
 	}
-	if instance.pipe, err = openPipe(filepath.Join(instance.path, "trace_pipe")); err != nil {
-		return nil, err
-	}
-	return instance, instance.set("tracing_on", "1")
+	return instance, nil
 }
 
 // retried repeats a system call that a signal interrupted before it did anything, and names it in its error.

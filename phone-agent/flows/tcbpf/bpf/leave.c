@@ -29,6 +29,7 @@ enum {
 	PROTOCOL_FRAGMENT = 44,
 	IPV4_PROTOCOL_AT = 9,
 	IPV4_DESTINATION_AT = 16,
+	IPV4_BYTES = 20, /* without options */
 	IPV6_PROTOCOL_AT = 6,
 	IPV6_DESTINATION_AT = 24,
 	IPV6_BYTES = 40,
@@ -84,6 +85,14 @@ struct {
 	__type(value, struct flow);
 } airbound_flows SEC(".maps");
 
+/* The flow without a selector, by slot: most sets have no other, and the kernel looks into an array without a call. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, __u32);
+	__type(value, struct flow);
+} airbound_every SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -106,17 +115,19 @@ static __always_inline long load(const struct __sk_buff *skb, __u32 at, void *to
 /* Fills in the destination of the key, and returns the protocol above IP; or 0 if it is neither IPv4 nor IPv6. */
 static __always_inline __u8 parse(const struct __sk_buff *skb, struct key *key)
 {
-	__u8 protocol = 0;
+	__u8 header[IPV6_BYTES], protocol = 0;
 
 	if (skb->protocol == be16(ETHERTYPE_IPV4)) {
-		if (load(skb, IPV4_PROTOCOL_AT, &protocol, sizeof(protocol)) ||
-		    load(skb, IPV4_DESTINATION_AT, key->address, 4))
+		if (load(skb, 0, header, IPV4_BYTES))
 			return 0;
+		protocol = header[IPV4_PROTOCOL_AT];
+		__builtin_memcpy(key->address, header + IPV4_DESTINATION_AT, 4);
 		key->family = 4;
 	} else if (skb->protocol == be16(ETHERTYPE_IPV6)) {
-		if (load(skb, IPV6_PROTOCOL_AT, &protocol, sizeof(protocol)) ||
-		    load(skb, IPV6_DESTINATION_AT, key->address, sizeof(key->address)))
+		if (load(skb, 0, header, IPV6_BYTES))
 			return 0;
+		protocol = header[IPV6_PROTOCOL_AT];
+		__builtin_memcpy(key->address, header + IPV6_DESTINATION_AT, sizeof(key->address));
 		/* A datagram larger than a packet. Other extension headers are not looked behind: no phone sends them. */
 		if (protocol == PROTOCOL_FRAGMENT && load(skb, IPV6_BYTES, &protocol, sizeof(protocol)))
 			return 0;
@@ -146,9 +157,9 @@ static __always_inline struct flow *find(struct __sk_buff *skb, struct key *key,
 		flow = bpf_map_lookup_elem(&airbound_flows, key);
 	}
 	if (!flow && kinds & BY_NOTHING) {
-		struct key every = {.slot = key->slot};
+		__u32 slot = key->slot;
 
-		flow = bpf_map_lookup_elem(&airbound_flows, &every);
+		flow = bpf_map_lookup_elem(&airbound_every, &slot);
 	}
 	return flow;
 }
@@ -171,10 +182,21 @@ static __always_inline bool passes(const struct __sk_buff *skb, struct flow *flo
 	return has_room;
 }
 
+enum what { MARKED, DROPPED };
+
+static __always_inline void count(enum what what)
+{
+	struct counters *counts;
+	__u32 zero = 0;
+
+	counts = bpf_map_lookup_elem(&airbound_counts, &zero);
+	if (counts)
+		__sync_fetch_and_add(what == MARKED ? &counts->marked : &counts->dropped, 1);
+}
+
 SEC("tc")
 int airbound_leave(struct __sk_buff *skb)
 {
-	struct counters *counts;
 	struct key key = {};
 	struct state *state;
 	struct flow *flow;
@@ -183,8 +205,7 @@ int airbound_leave(struct __sk_buff *skb)
 	__u8 protocol;
 
 	state = bpf_map_lookup_elem(&airbound_state, &zero);
-	counts = bpf_map_lookup_elem(&airbound_counts, &zero);
-	if (!state || !counts)
+	if (!state)
 		return CONTINUE;
 	now_ns = bpf_ktime_get_boot_ns();
 	slot = state->slot;
@@ -199,12 +220,12 @@ int airbound_leave(struct __sk_buff *skb)
 		return CONTINUE;
 	bps = flow->udp_bps;
 	if (bps && protocol == PROTOCOL_UDP && !passes(skb, flow, bps, now_ns)) {
-		__sync_fetch_and_add(&counts->dropped, 1);
+		count(DROPPED);
 		return DROP;
 	}
 	if (flow->priority && skb->priority != flow->priority) {
 		skb->priority = flow->priority;
-		__sync_fetch_and_add(&counts->marked, 1);
+		count(MARKED);
 	}
 	return CONTINUE;
 }

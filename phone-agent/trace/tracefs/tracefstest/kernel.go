@@ -20,6 +20,7 @@ import (
 	"syscall"
 
 	"github.com/airbound/airbound/phone-agent/trace"
+	"github.com/airbound/airbound/phone-agent/trace/ring/ringtest"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
 
@@ -40,6 +41,8 @@ type Kernel struct {
 	Options map[string]string
 	// How many records an instance's stats report as dropped.
 	Dropped uint64
+	// Events beside the monitor's, as SYSTEM/NAME; New has made none. AddEvent adds one.
+	others []string
 
 	// Things happen while a recording ends elsewhere.
 	mutex   sync.Mutex
@@ -55,6 +58,27 @@ func New(path string) (*Kernel, error) {
 	err = errors.Join(err, os.Mkdir(filepath.Join(path, "instances"), 0o700))
 	return &Kernel{Path: path, writers: map[string]int{}}, err
 }
+
+// Processors is how many an instance has.
+const Processors = 2
+
+// AddEvent adds an event with its format.
+func (k *Kernel) AddEvent(system, name, format string) error {
+	directory := filepath.Join(k.Path, "events", system, name)
+	k.others = append(k.others, filepath.Join(system, name))
+	return errors.Join(os.MkdirAll(directory, 0o700),
+		os.WriteFile(filepath.Join(k.Path, "events", "header_page"), []byte(ringtest.HeaderPage), 0o600),
+		os.WriteFile(filepath.Join(directory, "format"), []byte(format), 0o600))
+}
+
+// WritePage puts a page into the buffer of an instance's processor.
+func (k *Kernel) WritePage(instance string, processor int, page []byte) error {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.writeTo(filepath.Join(k.Path, "instances", instance), rawPipe(processor), page)
+}
+
+func rawPipe(processor int) string { return fmt.Sprintf("per_cpu/cpu%d/trace_pipe_raw", processor) }
 
 // Real gives the calls that a recording makes.
 func (k *Kernel) Real() tracefs.Kernel {
@@ -76,8 +100,8 @@ func (k *Kernel) mkdir(path string) error {
 		"trace_clock":    "[local] global counter uptime perf mono\n",
 		"buffer_size_kb": "1408\n",
 	}
-	for _, event := range trace.EventNames {
-		directory := filepath.Join("events", trace.EventSystem, event)
+	for _, event := range append(slices.Clip(k.others), monitorEvents()...) {
+		directory := filepath.Join("events", event)
 		if err := os.MkdirAll(filepath.Join(path, directory), 0o700); err != nil {
 			return err
 		}
@@ -89,7 +113,7 @@ func (k *Kernel) mkdir(path string) error {
 		"entries: 0\noverrun: 7\ncommit overrun: 0\nbytes: 0\ndropped events: %d\nread events: 0\n", k.Dropped)
 	delete(files, k.Without)
 	delete(files, k.Full)
-	for _, directory := range []string{"options", "per_cpu/cpu0"} {
+	for _, directory := range []string{"options", "per_cpu/cpu0", "per_cpu/cpu1"} {
 		if err := os.MkdirAll(filepath.Join(path, directory), 0o700); err != nil {
 			return err
 		}
@@ -102,6 +126,13 @@ func (k *Kernel) mkdir(path string) error {
 	if k.Full != "" {
 		if err := os.Symlink("/dev/full", filepath.Join(path, k.Full)); err != nil {
 			return err
+		}
+	}
+	for processor := range Processors {
+		if k.Without != "trace_pipe_raw" {
+			if err := syscall.Mkfifo(filepath.Join(path, rawPipe(processor)), 0o600); err != nil {
+				return err
+			}
 		}
 	}
 	pipe := filepath.Join(path, "trace_pipe")
@@ -130,25 +161,35 @@ func (k *Kernel) optionFiles() map[string]string {
 	return files
 }
 
-// rmdir refuses an instance whose pipe is open.
+// rmdir refuses an instance of which a pipe is open.
 func (k *Kernel) rmdir(path string) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	pipe := filepath.Join(path, "trace_pipe")
-	if writer, open := k.writers[path]; open {
-		delete(k.writers, path)
-		if err := syscall.Close(writer); err != nil {
+	for _, name := range []string{"trace_pipe", rawPipe(0), rawPipe(1)} {
+		pipe := filepath.Join(path, name)
+		if writer, open := k.writers[pipe]; open {
+			delete(k.writers, pipe)
+			if err := syscall.Close(writer); err != nil {
+				return err
+			}
+		}
+		switch writer, err := openForWriting(pipe); {
+		case err == nil:
+			k.writers[pipe] = writer
+			return &os.PathError{Op: "rmdir", Path: path, Err: syscall.EBUSY}
+		case !errors.Is(err, syscall.ENXIO) && !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.EISDIR):
 			return err
 		}
 	}
-	switch writer, err := openForWriting(pipe); {
-	case err == nil:
-		k.writers[path] = writer
-		return &os.PathError{Op: "rmdir", Path: path, Err: syscall.EBUSY}
-	case !errors.Is(err, syscall.ENXIO) && !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.EISDIR):
-		return err
-	}
 	return os.RemoveAll(path)
+}
+
+func monitorEvents() []string {
+	names := make([]string, 0, len(trace.EventNames))
+	for _, event := range trace.EventNames {
+		names = append(names, filepath.Join(trace.EventSystem, event))
+	}
+	return names
 }
 
 // Instances are the names of those that exist.
@@ -197,18 +238,23 @@ func (k *Kernel) Happen(event, payload string) error {
 
 // print puts text into an instance's trace_pipe.
 func (k *Kernel) print(instance, text string) error {
-	path := filepath.Join(k.Path, "instances", instance)
-	writer, open := k.writers[path]
+	return k.writeTo(filepath.Join(k.Path, "instances", instance), "trace_pipe", []byte(text))
+}
+
+// writeTo writes to a pipe of an instance that somebody reads.
+func (k *Kernel) writeTo(path, name string, content []byte) error {
+	pipe := filepath.Join(path, name)
+	writer, open := k.writers[pipe]
 	if !open {
 		var err error
-		writer, err = openForWriting(filepath.Join(path, "trace_pipe"))
+		writer, err = openForWriting(pipe)
 		if err != nil {
 			return err
 		}
-		k.writers[path] = writer
+		k.writers[pipe] = writer
 	}
-	n, err := syscall.Write(writer, []byte(text))
-	if err == nil && n != len(text) {
+	n, err := syscall.Write(writer, content)
+	if err == nil && n != len(content) {
 		err = errors.New("the FIFO is full")
 	}
 	return err
@@ -223,12 +269,12 @@ func openForWriting(path string) (int, error) {
 func (k *Kernel) HangUp(instance string) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	path := filepath.Join(k.Path, "instances", instance)
-	writer, open := k.writers[path]
+	pipe := filepath.Join(k.Path, "instances", instance, "trace_pipe")
+	writer, open := k.writers[pipe]
 	if !open {
 		return fmt.Errorf("nothing was ever printed to %s", instance)
 	}
-	delete(k.writers, path)
+	delete(k.writers, pipe)
 	return syscall.Close(writer)
 }
 

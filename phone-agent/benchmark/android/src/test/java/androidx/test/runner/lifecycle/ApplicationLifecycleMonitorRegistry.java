@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+package androidx.test.runner.lifecycle;
+
+/** A stand-in: Robolectric loads this name of androidx.test, which Maven Central does not have. */
+public final class ApplicationLifecycleMonitorRegistry {
+  private ApplicationLifecycleMonitorRegistry() {}
+
+  public static void registerInstance(ApplicationLifecycleMonitor monitor) {}
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+package androidx.test.runner.lifecycle;
+
+/** A stand-in: Robolectric loads this name of androidx.test, which Maven Central does not have. */
+public enum ApplicationStage {
+  PRE_ON_CREATE,
+  CREATED
+}
