@@ -16,6 +16,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/report"
+	"github.com/airbound/airbound/internal/lease"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -74,6 +75,7 @@ type Agent struct {
 	queues  queues
 	limits  limits
 	flows   flows
+	held    held
 
 	// recent are the stations that hostapd's events were about a moment ago. The kernel's flags follow the events.
 	recent   map[mac.Address]recentEvent
@@ -105,12 +107,7 @@ func New(cfg Config, nowUS int64) *Agent {
 		account:  newAccount(cfg),
 	}
 	a.queues = queues{cfg: cfg.EDCA, logger: cfg.Logger, account: a.account, malformed: cfg.Malformed}
-	a.limits = limits{
-		cfg: cfg.Windows, bss: cfg.EDCA.State.Interface, logger: cfg.Logger, malformed: cfg.Malformed,
-	}
-	a.flows = flows{
-		cfg: cfg.StationFlows, bss: cfg.EDCA.State.Interface, logger: cfg.Logger, malformed: cfg.Malformed,
-	}
+	a.limits, a.flows = newLimits(cfg), newFlows(cfg)
 	a.limits.start(nowUS)
 	a.flows.start(nowUS)
 	a.queues.start(nowUS)
@@ -123,9 +120,11 @@ func (a *Agent) Connected(nowUS int64) {
 	a.connected, a.secondIsDue = true, true
 	a.pending, a.nextReportUS = triggerNone, nowUS
 	a.activity.start(nowUS)
-	a.limits.lease.NewStream()
-	a.flows.lease.NewStream()
-	a.limits.changed, a.flows.changed = false, false
+	for _, held := range a.held.all() {
+		held.Drop()
+	}
+	a.limits.connected()
+	a.flows.connected()
 	a.queues.connected(true)
 	a.save(nowUS)
 }
@@ -146,8 +145,50 @@ func (a *Agent) Disconnected(nowUS int64) {
 	a.save(nowUS)
 }
 
-// Command executes a command of the controller.
+// held are the sets that came too fast, by their kind.
+type held struct {
+	edca, windows, flows lease.Held[airboundv1.AccessPointCommand]
+}
+
+func (h *held) all() []*lease.Held[airboundv1.AccessPointCommand] {
+	return []*lease.Held[airboundv1.AccessPointCommand]{&h.edca, &h.windows, &h.flows}
+}
+
+// Command executes a command of the controller, or soon the last of those that come too fast.
 func (a *Agent) Command(nowUS int64, whole *airboundv1.AccessPointCommand) {
+	if !a.admits(nowUS, whole) {
+		a.account.state.Counters.SetsHeldBack++
+		return
+	}
+	a.execute(nowUS, whole)
+	a.save(nowUS)
+}
+
+func (a *Agent) admits(nowUS int64, whole *airboundv1.AccessPointCommand) bool {
+	switch command := whole.GetCommand().(type) {
+	case *airboundv1.AccessPointCommand_SetEdca:
+		removes := len(command.SetEdca.GetQueues())+len(command.SetEdca.GetStations()) == 0
+		return a.held.edca.Admit(nowUS, whole, removes && a.queues.lease.InForce().Generation != 0)
+	case *airboundv1.AccessPointCommand_SetWindows:
+		removes := len(command.SetWindows.GetLimits()) == 0
+		return a.held.windows.Admit(nowUS, whole, removes && a.limits.isInForce())
+	case *airboundv1.AccessPointCommand_SetStationFlows:
+		removes := len(command.SetStationFlows.GetFlows()) == 0
+		return a.held.flows.Admit(nowUS, whole, removes && a.flows.isInForce())
+	default:
+		return true // It is refused.
+	}
+}
+
+func (a *Agent) executeHeld(nowUS int64) {
+	for _, held := range a.held.all() {
+		if command := held.Due(nowUS); command != nil {
+			a.execute(nowUS, command)
+		}
+	}
+}
+
+func (a *Agent) execute(nowUS int64, whole *airboundv1.AccessPointCommand) {
 	switch command := whole.GetCommand().(type) {
 	case *airboundv1.AccessPointCommand_SetWindows:
 		a.limits.command(nowUS, command.SetWindows)
@@ -156,7 +197,6 @@ func (a *Agent) Command(nowUS int64, whole *airboundv1.AccessPointCommand) {
 	default:
 		a.queues.command(nowUS, whole)
 	}
-	a.save(nowUS)
 }
 
 func (a *Agent) save(nowUS int64) { a.account.save(nowUS, &a.queues, &a.limits, &a.flows) }
@@ -192,13 +232,17 @@ func (a *Agent) Update(nowUS int64, update hostapd.Update) {
 
 // NextWakeUS is when Wake must be called at the latest; math.MaxInt64 if there is nothing to do.
 func (a *Agent) NextWakeUS() int64 {
+	nextUS := min(a.queues.nextWakeUS(), a.limits.nextWakeUS(), a.flows.nextWakeUS())
+	for _, held := range a.held.all() {
+		nextUS = min(nextUS, held.NextUS())
+	}
 	switch {
 	case !a.connected:
-		return min(a.queues.nextWakeUS(), a.limits.nextWakeUS(), a.flows.nextWakeUS())
+		return nextUS
 	case a.pending != triggerNone, a.queues.changed, a.limits.changed, a.flows.changed:
 		return 0
 	default:
-		nextUS := min(a.nextReportUS, a.queues.nextWakeUS(), a.limits.nextWakeUS(), a.flows.nextWakeUS())
+		nextUS = min(nextUS, a.nextReportUS)
 		if a.cfg.LookInterval > 0 {
 			nextUS = min(nextUS, a.activity.nextLookUS)
 		}
@@ -211,6 +255,7 @@ func (a *Agent) Wake(nowUS int64) *airboundv1.AccessPointReport {
 	a.limits.wake(nowUS)
 	a.flows.wake(nowUS)
 	a.queues.wake(nowUS)
+	a.executeHeld(nowUS)
 	a.save(nowUS)
 	a.lookForArrivals(nowUS)
 	a.lookAtActivity(nowUS)

@@ -435,3 +435,24 @@ func TestTheStateSaysWhatWasReportedAndWhatFailed(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestOfSetsOfParametersThatComeTooFastTheLastOneCounts(t *testing.T) {
+	t.Parallel()
+	c := newEDCACell(t)
+	const count = 1000
+	for generation := range uint64(count) {
+		c.command(set(generation+1, 6*time.Second, queue(be, uint32(2+generation%5))))
+		c.pass(time.Millisecond)
+	}
+	c.pass(100 * time.Millisecond)
+	c.inForce("the last set", bestEffort(2+(count-1)%5))
+	if got := len(c.wireless.QueueWrites()); got > 22 {
+		t.Errorf("%d writes", got)
+	}
+	c.command(set(count+1, 0))
+	c.inForce("removed at once")
+	c.pass(11 * time.Second) // counters are saved every 10 s
+	if got := c.saved.Counters; got.SetsHeldBack < count-21 || got.SetsApplied > 21 || got.CommandsRefused != 0 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -5,7 +5,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/airbound/airbound/ap-firmware/stationflows"
 	"github.com/airbound/airbound/ap-firmware/status"
 	"github.com/airbound/airbound/internal/lease"
-	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -48,24 +46,30 @@ const (
 
 // flows is the part of the agent that gives packets to stations another access category.
 type flows struct {
-	cfg       StationFlows
-	bss       string
-	logger    *slog.Logger
-	malformed *sparselog.Counter
-	lease     stationflows.Lease
-	// refusal is why it cannot be done now, found out with these interfaces.
-	refusal string
+	leasedSet[stationflows.Flow]
+	flows   *stationflows.Lease
+	cfg     StationFlows
+	bss     string
 	indexes []uint32
 	// nextUS is when the set in force is looked at again, or without one the kernel is tried again.
-	nextUS int64
-	// changed is whether the set in force changed otherwise than by a command, and that was not reported yet.
-	changed bool
-	marked  uint64
-	state   status.StationFlows
-	// due is whether the state file must be written, and savedEndsUS the end of the lease that is in it.
-	due                     bool
-	savedEndsUS             int64
-	countErrors, notRemoved uint64
+	nextUS      int64
+	marked      uint64
+	countErrors uint64
+}
+
+func newFlows(cfg Config) flows {
+	set := &stationflows.Lease{}
+	return flows{
+		leasedSet: leasedSet[stationflows.Flow]{
+			logger: cfg.Logger, malformed: cfg.Malformed, lease: &set.Lease, words: setWords{
+				entries: "flows", doing: "giving packets a category",
+				lacking:   "cannot give packets to stations a category",
+				beginning: "packets to stations can be given a category",
+				without:   "packets to stations go as they come",
+			},
+		},
+		flows: set, cfg: cfg.StationFlows, bss: cfg.EDCA.State.Interface,
+	}
 }
 
 func (f *flows) start(nowUS int64) {
@@ -83,39 +87,17 @@ func (f *flows) cannot() string {
 	return f.refusal
 }
 
-func (f *flows) explain(reason string) { f.state.Reason, f.state.ReasonCode, f.due = reason, "", true }
-
 // try finds out whether the kernel can do it.
 func (f *flows) try(nowUS int64) {
 	f.nextUS = nowUS + tryAgainUS
 	f.refuse(f.cfg.Kernel.Try(f.bss))
 }
 
-// refuse takes over why it cannot be done; nil if it can.
-func (f *flows) refuse(err error) {
-	refusal := ""
-	if err != nil {
-		refusal = err.Error()
-	}
-	if refusal == f.refusal {
-		return
-	}
-	f.refusal, f.due = refusal, true
-	if refusal != "" {
-		f.logger.Warn("cannot give packets to stations a category, trying again", "error", refusal)
-	} else {
-		f.logger.Info("packets to stations can be given a category")
-	}
-}
-
 // command executes a command of the controller. One that is refused is counted and changes nothing.
 func (f *flows) command(nowUS int64, command *airboundv1.SetStationFlows) {
 	f.expire(nowUS)
 	if err := f.execute(nowUS, command); err != nil {
-		f.state.LastRefusal, f.due = err.Error(), true
-		if sparselog.Add(&f.state.CommandsRefused, 1) {
-			f.logger.Warn("refused a command", "total", f.state.CommandsRefused, "error", err)
-		}
+		f.refused(err)
 	}
 }
 
@@ -124,34 +106,17 @@ func (f *flows) execute(nowUS int64, command *airboundv1.SetStationFlows) error 
 	if refusal := f.cannot(); refusal != "" && len(command.GetFlows()) > 0 {
 		return fmt.Errorf("set_station_flows: cannot give packets a category: %s", refusal)
 	}
-	outcome, err := f.lease.Set(nowUS, command)
+	outcome, err := f.flows.Set(nowUS, command)
 	if err != nil {
 		f.malformed.Add()
 		return err
 	}
-	inForce := f.lease.InForce()
-	if outcome != lease.Prolonged {
-		sentence := reasontext.Sentence(command.GetReason())
-		if outcome == lease.Emptied {
-			sentence = "the controller ended the flows: " + sentence
-		}
-		f.explain(sentence)
-		f.state.ReasonCode = command.GetReason().GetCode().String()
-		f.logger.Info("new flows to stations", "generation", command.GetGeneration(), "flows", len(inForce.Entries),
-			"lease_ms", inForce.LeaseMS, "reason", sentence, "code", f.state.ReasonCode)
-	}
-	if outcome == lease.Emptied {
+	f.accepted(outcome, command)
+	switch {
+	case outcome == lease.Emptied:
 		f.remove(nowUS)
-		return nil
-	}
-	if !f.apply(nowUS, f.indexes) {
-		return nil
-	}
-	if f.savedEndsUS-nowUS < int64(inForce.LeaseMS)*usPerMS/2 {
-		f.due = true
-	}
-	if outcome == lease.Replaced {
-		f.state.SetsApplied++
+	case f.apply(nowUS, f.indexes):
+		f.applied(nowUS, outcome)
 	}
 	return nil
 }
@@ -167,11 +132,7 @@ func (f *flows) apply(nowUS int64, indexes []uint32) bool {
 	if err == nil {
 		return true
 	}
-	f.state.ApplyFailures++
-	f.changed = true
-	f.explain("giving packets a category failed: " + err.Error())
-	f.logger.Error("cannot give packets to stations a category, ending all flows", "error", err)
-	f.lease.Drop()
+	f.failed(err)
 	f.nextUS = nowUS + tryAgainUS
 	f.refuse(err)
 	return false
@@ -180,25 +141,16 @@ func (f *flows) apply(nowUS int64, indexes []uint32) bool {
 // remove removes the flows. If that fails the kernel ends them with their lease.
 func (f *flows) remove(nowUS int64) {
 	f.nextUS = nowUS + tryAgainUS
-	if !f.cfg.On {
-		return
-	}
-	if err := f.cfg.Kernel.End(f.bss); err != nil && sparselog.Add(&f.notRemoved, 1) {
-		f.logger.Error("cannot remove the program of flows; they end with their lease", "error", err)
+	if f.cfg.On {
+		f.removed(f.cfg.Kernel.End(f.bss))
 	}
 }
 
-// expire follows the end of the lease; the kernel's flows end by themselves.
+// expire follows the end of the lease.
 func (f *flows) expire(nowUS int64) {
-	generation := f.lease.InForce().Generation
-	if !f.lease.Expire(nowUS) {
-		return
+	if f.leasedSet.expire(nowUS) {
+		f.remove(nowUS)
 	}
-	f.state.LeasesEnded++
-	f.changed = true
-	f.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
-	f.logger.Warn("the lease ended, packets to stations go as they come", "generation", generation)
-	f.remove(nowUS)
 }
 
 // observe takes over what a sample of the kernel says.
@@ -210,7 +162,7 @@ func (f *flows) observe(nowUS int64, snapshot nl80211.Snapshot) {
 	areOthers := !slices.Equal(indexes, f.indexes)
 	f.indexes = indexes
 	switch {
-	case f.lease.InForce().Generation != 0:
+	case f.isInForce():
 		f.apply(nowUS, indexes)
 	case f.refusal != "" && areOthers:
 		f.try(nowUS)
@@ -245,7 +197,7 @@ func (f *flows) wake(nowUS int64) {
 	f.expire(nowUS)
 	switch {
 	case nowUS < f.nextUS:
-	case f.lease.InForce().Generation != 0:
+	case f.isInForce():
 		f.apply(nowUS, nil) // There was no report for a while: which interfaces there are is not known.
 	case f.refusal != "":
 		f.try(nowUS)
@@ -282,14 +234,12 @@ func (f *flows) saved() *status.StationFlows {
 	if !f.cfg.On {
 		return nil
 	}
-	inForce := f.lease.InForce()
-	f.savedEndsUS = inForce.DeadlineUS
-	now := f.state
-	now.Refusal, now.Generation, now.Flows = f.cannot(), inForce.Generation, len(inForce.Entries)
+	entries := f.lease.InForce().Entries
 	stations := map[mac.Address]struct{}{}
-	for _, flow := range inForce.Entries {
+	for _, flow := range entries {
 		stations[flow.Station] = struct{}{}
 	}
-	now.Stations, now.LeaseEndsUS, now.PacketsMarked = len(stations), inForce.DeadlineUS, f.marked
-	return &now
+	return &status.StationFlows{
+		Leased: f.leasedSet.saved(f.cannot(), len(stations)), Flows: len(entries), PacketsMarked: f.marked,
+	}
 }

@@ -5,15 +5,12 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 
 	"github.com/airbound/airbound/ap-firmware/mac"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/status"
 	"github.com/airbound/airbound/ap-firmware/windows"
-	"github.com/airbound/airbound/internal/lease"
-	"github.com/airbound/airbound/internal/reasontext"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -48,29 +45,32 @@ const usPerMS = 1000
 
 // limits is the part of the agent that limits windows.
 type limits struct {
-	cfg       Windows
-	bss       string
-	logger    *slog.Logger
-	malformed *sparselog.Counter
-	lease     windows.Lease
-	// refusal is why connections are not followed now.
-	refusal      string
-	nextAttachUS int64
-	observed     windows.Observation
-	// changed is whether the set in force changed otherwise than by a command, and that was not reported yet.
-	changed bool
-	state   status.Windows
-	// due is whether the state file must be written, and savedEndsUS the end of the lease that is in it.
-	due                             bool
-	savedEndsUS                     int64
-	observeErrors, limitsNotRemoved uint64
+	leasedSet[windows.Limit]
+	windows       *windows.Lease
+	cfg           Windows
+	bss           string
+	nextAttachUS  int64
+	observed      windows.Observation
+	observeErrors uint64
+}
+
+func newLimits(cfg Config) limits {
+	set := &windows.Lease{}
+	return limits{
+		leasedSet: leasedSet[windows.Limit]{
+			logger: cfg.Logger, malformed: cfg.Malformed, lease: &set.Lease, words: setWords{
+				entries: "limits", doing: "limiting windows", lacking: "cannot follow the stations' connections",
+				beginning: "following the stations' connections", without: "no window is limited",
+			},
+		},
+		windows: set, cfg: cfg.Windows, bss: cfg.EDCA.State.Interface,
+	}
 }
 
 func (l *limits) start(nowUS int64) {
 	if !l.cfg.On {
 		return
 	}
-	l.due = true
 	l.explain("the controller has not limited windows yet")
 	l.attach(nowUS, nil)
 }
@@ -87,40 +87,20 @@ func (l *limits) cannot() string {
 	return l.refusal
 }
 
-func (l *limits) explain(reason string) {
-	l.state.Reason, l.state.ReasonCode = reason, ""
-	l.due = true
-}
-
 // attach makes sure that connections are followed.
 func (l *limits) attach(nowUS int64, indexes []uint32) {
 	if !l.isUsable() {
 		return
 	}
 	l.nextAttachUS = nowUS + attachAgainUS
-	refusal := ""
-	if err := l.cfg.Kernel.Attach(l.bss, indexes); err != nil {
-		refusal = err.Error()
-	}
-	if refusal == l.refusal {
-		return
-	}
-	l.refusal, l.due = refusal, true
-	if refusal != "" {
-		l.logger.Warn("cannot follow the stations' connections, trying again", "error", refusal)
-	} else {
-		l.logger.Info("following the stations' connections")
-	}
+	l.refuse(l.cfg.Kernel.Attach(l.bss, indexes))
 }
 
 // command executes a command of the controller. One that is refused is counted and changes nothing.
 func (l *limits) command(nowUS int64, command *airboundv1.SetWindows) {
 	l.expire(nowUS)
 	if err := l.execute(nowUS, command); err != nil {
-		l.state.LastRefusal, l.due = err.Error(), true
-		if sparselog.Add(&l.state.CommandsRefused, 1) {
-			l.logger.Warn("refused a command", "total", l.state.CommandsRefused, "error", err)
-		}
+		l.refused(err)
 	}
 }
 
@@ -129,66 +109,32 @@ func (l *limits) execute(nowUS int64, command *airboundv1.SetWindows) error {
 	if refusal := l.cannot(); refusal != "" && len(command.GetLimits()) > 0 {
 		return fmt.Errorf("set_windows: cannot limit windows: %s", refusal)
 	}
-	outcome, err := l.lease.Set(nowUS, command)
+	outcome, err := l.windows.Set(nowUS, command)
 	if err != nil {
 		l.malformed.Add()
 		return err
 	}
-	inForce := l.lease.InForce()
-	if outcome != lease.Prolonged {
-		sentence := reasontext.Sentence(command.GetReason())
-		if outcome == lease.Emptied {
-			sentence = "the controller ended the limits: " + sentence
-		}
-		l.explain(sentence)
-		l.state.ReasonCode = command.GetReason().GetCode().String()
-		l.logger.Info("new limits of windows", "generation", command.GetGeneration(), "limits", len(inForce.Entries),
-			"lease_ms", inForce.LeaseMS, "reason", sentence, "code", l.state.ReasonCode)
-	}
+	l.accepted(outcome, command)
 	if !l.isUsable() {
 		return nil
 	}
+	inForce := l.lease.InForce()
 	if err := l.cfg.Kernel.SetLimits(l.bss, inForce.Entries, inForce.DeadlineUS); err != nil {
 		l.failed(err)
+		l.remove()
 		return nil
 	}
-	if l.savedEndsUS-nowUS < int64(inForce.LeaseMS)*usPerMS/2 {
-		l.due = true
-	}
-	if outcome == lease.Replaced {
-		l.state.SetsApplied++
-	}
+	l.applied(nowUS, outcome)
 	return nil
 }
 
-// failed ends the set in force, since it could not be applied.
-func (l *limits) failed(err error) {
-	l.state.ApplyFailures++
-	l.changed = true
-	l.explain("limiting windows failed: " + err.Error())
-	l.logger.Error("cannot limit windows, ending all limits", "error", err)
-	l.lease.Drop()
-	l.remove()
-}
+func (l *limits) remove() { l.removed(l.cfg.Kernel.SetLimits(l.bss, nil, 0)) }
 
-// remove removes the limits. If that fails the kernel ends them with their lease.
-func (l *limits) remove() {
-	if err := l.cfg.Kernel.SetLimits(l.bss, nil, 0); err != nil && sparselog.Add(&l.limitsNotRemoved, 1) {
-		l.logger.Error("cannot remove the limits of windows; they end with their lease", "error", err)
-	}
-}
-
-// expire follows the end of the lease; the kernel's limits end by themselves.
+// expire follows the end of the lease.
 func (l *limits) expire(nowUS int64) {
-	generation := l.lease.InForce().Generation
-	if !l.lease.Expire(nowUS) {
-		return
+	if l.leasedSet.expire(nowUS) {
+		l.remove()
 	}
-	l.state.LeasesEnded++
-	l.changed = true
-	l.explain(fmt.Sprintf("the lease on generation %d ended without a renewal", generation))
-	l.logger.Warn("the lease ended, no window is limited", "generation", generation)
-	l.remove()
 }
 
 // observe takes over what a sample of the kernel says, and reads the connections.
@@ -275,15 +221,12 @@ func (l *limits) saved() *status.Windows {
 	if !l.cfg.On {
 		return nil
 	}
-	inForce := l.lease.InForce()
-	l.savedEndsUS = inForce.DeadlineUS
-	now := l.state
-	now.Refusal, now.Generation, now.Limits = l.cannot(), inForce.Generation, len(inForce.Entries)
-	now.Stations = stationsOf(inForce.Entries)
-	now.LeaseEndsUS = inForce.DeadlineUS
-	now.Connections, now.ConnectionsMax = l.observed.Connections, l.observed.ConnectionsMax
-	now.ConnectionsEvicted, now.SegmentsLimited = l.observed.EvictedTotal, l.observed.LimitedTotal
-	return &now
+	entries := l.lease.InForce().Entries
+	return &status.Windows{
+		Leased: l.leasedSet.saved(l.cannot(), stationsOf(entries)), Limits: len(entries),
+		Connections: l.observed.Connections, ConnectionsMax: l.observed.ConnectionsMax,
+		ConnectionsEvicted: l.observed.EvictedTotal, SegmentsLimited: l.observed.LimitedTotal,
+	}
 }
 
 // stationsOf counts the stations that have one of the limits or more.

@@ -24,6 +24,7 @@ type fakeWindows struct {
 	limits                         []windows.Limit
 	deadlineUS                     int64
 	detached                       bool
+	sets                           int
 }
 
 func (f *fakeWindows) Attach(_ string, indexes []uint32) error {
@@ -42,6 +43,7 @@ func (f *fakeWindows) SetLimits(_ string, limits []windows.Limit, deadlineUS int
 		return f.limitErr
 	}
 	f.limits, f.deadlineUS = limits, deadlineUS
+	f.sets++
 	return nil
 }
 
@@ -270,5 +272,46 @@ func TestAStopThatFails(t *testing.T) {
 	kernel.detachErr = nil
 	if err := c.agent.Stop(c.nowUS); err != nil || !kernel.detached {
 		t.Error(err)
+	}
+}
+
+func TestOfSetsThatComeTooFastTheLastOneCounts(t *testing.T) {
+	t.Parallel()
+	kernel := &fakeWindows{}
+	c := newWindowsCell(t, agent.Windows{On: true, Kernel: kernel})
+	c.stations(phone1, phone2)
+	c.agent.Connected(c.nowUS)
+	const count = 1000
+	for generation := range uint64(count) {
+		limits := windowsOf(generation+1, phone1)
+		limits.Limits[0].MaxBytes = uint32(30_000 + generation)
+		c.windows(limits)
+		c.pass(time.Millisecond)
+	}
+	c.pass(100 * time.Millisecond)
+	if got := kernel.limits; len(got) != 1 || got[0].MaxBytes != 30_000+count-1 || kernel.sets > 22 {
+		t.Errorf("%+v, set %d times", got, kernel.sets)
+	}
+	c.lastReport(11 * time.Second) // counters are saved every 10 s
+	if got := c.saved.Counters; got.SetsHeldBack < count-21 || got.CommandsRefused != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatRemovesLimitsNeverWaits(t *testing.T) {
+	t.Parallel()
+	kernel := &fakeWindows{}
+	c := newWindowsCell(t, agent.Windows{On: true, Kernel: kernel})
+	c.stations(phone1)
+	c.agent.Connected(c.nowUS)
+	for generation := range uint64(100) {
+		c.windows(windowsOf(2*generation+1, phone1))
+		c.windows(windowsOf(2*generation + 2))
+		if len(kernel.limits) > 0 {
+			t.Fatalf("%+v after the removal of generation %d", kernel.limits, 2*generation+1)
+		}
+	}
+	if c.pass(time.Second); len(kernel.limits) > 0 || kernel.sets > 42 {
+		t.Errorf("%+v, set %d times", kernel.limits, kernel.sets)
 	}
 }

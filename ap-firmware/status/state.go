@@ -62,24 +62,18 @@ type State struct {
 	StationFlows *StationFlows `json:"station_flows,omitempty"`
 }
 
-// Windows is what the agent does with receive windows.
-type Windows struct {
-	// Why a controller cannot limit windows; empty if it can.
+// Leased is what is said of a controller's set that is in force under a lease.
+type Leased struct {
+	// Why a controller cannot have one here; empty if it can.
 	Refusal string `json:"refusal,omitempty"`
-	// 0 while no window is limited.
+	// 0 while none is in force.
 	Generation uint64 `json:"generation"`
-	Limits     int    `json:"limits"`
-	// Stations are those that have a limit.
+	// Stations are those that the set is about.
 	Stations int `json:"stations"`
 	// As those of EDCA parameters.
 	LeaseEndsUS int64  `json:"lease_ends_monotonic_us"`
 	Reason      string `json:"reason"`
 	ReasonCode  string `json:"reason_code,omitempty"`
-	// Of the kernel's table of connections.
-	Connections        int    `json:"connections"`
-	ConnectionsMax     int    `json:"connections_max"`
-	ConnectionsEvicted uint64 `json:"connections_evicted_total"`
-	SegmentsLimited    uint64 `json:"segments_limited_total"`
 	// Since the agent started.
 	CommandsRefused uint64 `json:"commands_refused_total"`
 	LastRefusal     string `json:"last_refusal,omitempty"`
@@ -106,7 +100,9 @@ type BSS struct {
 
 // Counters count since the agent started.
 type Counters struct {
-	CommandsRefused   uint64 `json:"commands_refused_total"`
+	CommandsRefused uint64 `json:"commands_refused_total"`
+	// Sets of any kind that came faster than they are executed: the last of them is, soon after.
+	SetsHeldBack      uint64 `json:"sets_held_back_total"`
 	SetsApplied       uint64 `json:"sets_applied_total"`
 	AppliedAgain      uint64 `json:"applied_again_total"`
 	ApplyFailures     uint64 `json:"apply_failures_total"`

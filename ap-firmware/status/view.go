@@ -141,6 +141,9 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 	}
 	line("since start", "%d sets applied, %d failed; %d applied again; %d leases ended",
 		c.SetsApplied, c.ApplyFailures, c.AppliedAgain, c.LeasesEnded)
+	if c.SetsHeldBack > 0 {
+		line("", "%d sets held back, more than 10 of a kind came in a second", c.SetsHeldBack)
+	}
 }
 
 func (b *BSS) describe(line printer) {

@@ -151,13 +151,19 @@ func TestAStateIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+func leased(reason string) status.Leased {
+	return status.Leased{
+		Generation: 3, Stations: 1, LeaseEndsUS: 104 * second, Reason: reason, CommandsRefused: 2,
+		LastRefusal: "generation is 0", SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
+	}
+}
+
 func TestTextOfWindows(t *testing.T) {
 	t.Parallel()
 	state := running()
 	state.Windows = &status.Windows{
-		Generation: 3, Limits: 2, Stations: 1, LeaseEndsUS: 104 * second, Reason: "3 active senders", Connections: 12,
-		ConnectionsMax: 4096, ConnectionsEvicted: 1, SegmentsLimited: 1, CommandsRefused: 2,
-		LastRefusal: "generation is 0", SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
+		Leased: leased("3 active senders"), Limits: 2, Connections: 12, ConnectionsMax: 4096, ConnectionsEvicted: 1,
+		SegmentsLimited: 1,
 	}
 	const want = `windows      generation 3, 2 limits of 1 station
 because      3 active senders
@@ -183,10 +189,7 @@ since start  4 sets applied, 5 failed; 6 leases ended
 func TestTextOfStationFlows(t *testing.T) {
 	t.Parallel()
 	state := running()
-	state.StationFlows = &status.StationFlows{
-		Generation: 3, Flows: 2, Stations: 1, LeaseEndsUS: 104 * second, Reason: "live video", PacketsMarked: 12,
-		CommandsRefused: 2, LastRefusal: "generation is 0", SetsApplied: 4, ApplyFailures: 5, LeasesEnded: 6,
-	}
+	state.StationFlows = &status.StationFlows{Leased: leased("live video"), Flows: 2, PacketsMarked: 12}
 	const want = `flows        generation 3, 2 flows to 1 station as video
 because      live video
 lease        at least 1.5 s left

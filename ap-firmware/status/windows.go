@@ -2,7 +2,16 @@
 
 package status
 
-import "time"
+// Windows is what the agent does with receive windows.
+type Windows struct {
+	Leased
+	Limits int `json:"limits"`
+	// Of the kernel's table of connections.
+	Connections        int    `json:"connections"`
+	ConnectionsMax     int    `json:"connections_max"`
+	ConnectionsEvicted uint64 `json:"connections_evicted_total"`
+	SegmentsLimited    uint64 `json:"segments_limited_total"`
+}
 
 func (w *Windows) describe(line printer, leaseLeftMS int64) {
 	switch {
@@ -17,17 +26,8 @@ func (w *Windows) describe(line printer, leaseLeftMS int64) {
 		line("windows", "generation %d, %s of %s", w.Generation, countedItems(w.Limits, "limit"),
 			countedItems(w.Stations, "station"))
 	}
-	if w.Reason != "" {
-		line("because", "%s", w.Reason)
-	}
-	if leaseLeftMS > 0 {
-		line("lease", "at least %.1f s left", (time.Duration(leaseLeftMS) * time.Millisecond).Seconds())
-	}
+	w.describeLease(line, leaseLeftMS)
 	line("connections", "%d of %d, %d forgotten; %s limited", w.Connections, w.ConnectionsMax, w.ConnectionsEvicted,
 		counted(w.SegmentsLimited, "segment"))
-	line("refused", "%s", counted(w.CommandsRefused, "command"))
-	if w.LastRefusal != "" {
-		line("", "last: %s", w.LastRefusal)
-	}
-	line("since start", "%d sets applied, %d failed; %d leases ended", w.SetsApplied, w.ApplyFailures, w.LeasesEnded)
+	w.describeCommands(line)
 }

@@ -27,7 +27,7 @@ func program(kernel sockets) *command.Program {
 	return &command.Program{
 		Name: "airbound-ap", Version: version, Summary: summary, Default: "run",
 		Commands: []command.Command{
-			runCommand(kernel), onceCommand(kernel), statusCommand(), guardCommand(kernel),
+			runCommand(kernel), joinCommand(), onceCommand(kernel), statusCommand(), guardCommand(kernel),
 			detachCommand(),
 		},
 		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error; 2 wrong usage; " +

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The settings page in a browser: what it writes to /etc/config/airbound, and what it refuses."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +29,8 @@ OPTIONS = [
     "memory_limit_mb",
 ]
 SAVE = ".cbi-button-save"
+JOINS = json.loads((Path(__file__).parents[3] / "internal/identity/testdata/join.json").read_text(encoding="utf-8"))
+"""What the agents read."""
 
 
 def show(page: Page, site: str) -> None:
@@ -86,6 +90,27 @@ def test_a_new_access_point(page: Page, site: str, router: Router) -> None:
         "station_flows": "1",
         "log_level": "info",
     }
+
+
+@pytest.mark.parametrize("row", JOINS["good"])
+def test_one_string_joins(page: Page, site: str, router: Router, row: dict[str, str]) -> None:
+    router.config = {"main": {".type": "airbound", ".name": "main", "enabled": "0"}}
+    nothing = recorded("nothing")
+    router.output, router.service = (lambda: nothing), {}
+    show(page, site)
+    page.type("token", f" {row['text']} ")
+    page.set_option("enabled", "1")
+    saved = save(page, router)
+    assert (saved["controller"], saved["enroll"]) == ([row["controller"]], [row["enrolment"]])
+    assert (saved["token"], saved["enabled"]) == (row["text"].rpartition(":")[2], "1")
+
+
+def test_one_string_joins_another_controller(page: Page, site: str, router: Router) -> None:
+    show(page, site)
+    assert main(router)["controller"] == ["controller.example:50051"]
+    page.type("token", JOINS["good"][1]["text"])
+    saved = save(page, router)
+    assert saved["controller"] == [JOINS["good"][1]["controller"]]
 
 
 def test_all_other_options(page: Page, site: str, router: Router) -> None:
@@ -172,6 +197,8 @@ def test_before_enrolment_the_token_is_explained(
     [
         ("token", "abc", "this one has 3 characters"),
         ("token", "A" * 65 + "=", "a token has 66"),
+        ("token", "airbound1:controller.example:50051:50053:" + "A" * 65, "copy the whole line"),
+        ("token", "airbound2:controller.example:50051:50053:" + "A" * 66, "copy the whole line"),
         ("interval_ms", "99", ""),
         ("interval_ms", "60001", ""),
         ("interval_ms", "500.5", ""),

@@ -101,6 +101,45 @@ def test_windows_that_are_limited(page: Page, site: str) -> None:
     assert second == ["phy1-ap0", "not limited", "31", "the controller has not limited windows yet"]
 
 
+def test_packets_that_are_sent_as_video(page: Page, site: str) -> None:
+    show(page, site)
+    first, second = page.rows("#airbound-station-flows")
+    assert first[:3] == ["phy0-ap0", "2 flows to 1 station", "9214"]
+    reason, lease = first[3].splitlines()
+    assert reason == recording.LIVE_FLOWS
+    assert lease.startswith("The lease lasts for at least 2.")
+    assert second == ["phy1-ap0", "none", "0", "the controller has not set flows yet"]
+
+
+def test_an_agent_that_may_not_change_packets(page: Page, site: str, router: Router, aged: Aged) -> None:
+    router.output = aged(recorded("without-controller"))
+    show(page, site)
+    assert page.rows("#airbound-station-flows") == [
+        ["phy0-ap0", "switched off", "-", 'The setting "Live streams" of this access point does not permit it.']
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flows", "sent", "packets", "because"),
+    [
+        ({"refusal": "no BPF", "packets_marked_total": 3, "reason": "x"}, "cannot be changed", "-", "no BPF"),
+        ({"generation": 1, "flows": 1, "stations": 3, "packets_marked_total": 5}, "1 flow to 3 stations", "5", "-"),
+        ({"generation": 1, "flows": 2, "reason": "x"}, "2 flows to some stations", "-", "x"),
+        ({"generation": 1, "stations": 1}, "1 station", "-", "-"),
+        ({"generation": "x", "flows": [], "stations": {}, "reason": 7}, "none", "-", "-"),
+    ],
+)
+def test_packets_that_are_sent_as_video_or_not_and_why(
+    page: Page, site: str, router: Router, *, flows: dict[str, Any], sent: str, packets: str, because: str
+) -> None:
+    account = json.loads(recorded("connected").stdout)
+    account["agents"][0]["state"]["station_flows"] = flows
+    account["agents"][0]["station_flows_lease_left_ms"] = 0
+    router.output = lambda: Output(json.dumps(account))
+    show(page, site)
+    assert page.rows("#airbound-station-flows")[0][1:] == [sent, packets, because]
+
+
 def test_an_agent_that_may_not_follow_connections(page: Page, site: str, router: Router, aged: Aged) -> None:
     router.output = aged(recorded("without-controller"))
     show(page, site)
@@ -321,6 +360,7 @@ def test_what_a_network_calls_itself_is_text(page: Page, site: str, router: Rout
         )
         view["state"]["restore_error"] = evil
         view["state"]["windows"] = {"refusal": evil}
+        view["state"]["station_flows"] = {"refusal": evil}
         view["state"]["queues"] = [{"category": evil, "aifsn": evil, "cw_min": evil, "cw_max": 1}]
     router.output = lambda: Output(json.dumps(account))
     text = show(page, site)

@@ -221,7 +221,7 @@ def play(ipk: Path, python: str, source: str) -> dict[str, Any]:
 
     access_point.remove_ipk()
     found["processes"] = processes()
-    found["sockets"] = [line for line in Path("/proc/net/unix").read_text().splitlines() if "airbound" in line]
+    found["sockets"] = [line for line in Path("/proc/net/unix").read_text().splitlines() if "airbound-ap" in line]
     after = access_point.files()
     found["left by opkg"] = differences(before, after)
     access_point.run("rm", "-r", "/etc/airbound", "/etc/config/airbound")

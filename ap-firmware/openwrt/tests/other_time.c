@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into a controller whose time of day is not that of its kernel: OTHER_TIME names a file with the seconds that
-// are added. Under libfaketime, with the kernel's clock in 1970, a controller does not get past its start, and uses the
-// processor all the time. Here gRPC's own readings of the clock, which its waits are reckoned from, stay the kernel's,
-// but for time(2), by which it verifies certificates.
+// Preloaded into a controller whose time of day is not that of its kernel: LD_OTHER_TIME names a file with the seconds
+// that are added (the controller hands LD_* on to its processes). Under libfaketime, with the kernel's clock in 1970, a
+// controller does not get past its start, and uses the processor all the time. Here gRPC's own readings of the clock,
+// which its waits are reckoned from, stay the kernel's, but for time(2), by which it verifies certificates.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 static time_t added(void)
 {
-	const char *name = getenv("OTHER_TIME");
+	const char *name = getenv("LD_OTHER_TIME");
 	long long seconds = 0;
 	FILE *file = name ? fopen(name, "r") : NULL;
 

@@ -60,7 +60,7 @@ class Clocks:
 
     def environment(self) -> dict[str, str]:
         """What keeps a program's time right."""
-        return {"LD_PRELOAD": self.library, "OTHER_TIME": str(OFFSET)}
+        return {"LD_PRELOAD": self.library, "LD_OTHER_TIME": str(OFFSET)}
 
 
 class Phone:
@@ -73,7 +73,9 @@ class Phone:
 
     def start(self, credentials: str, token: str) -> None:
         """Start it with a token file, which is not read if the directory has a certificate."""
-        Path("/run/phone.token").write_text(token, encoding="utf-8")
+        file = Path("/run/phone.token")
+        file.touch(0o600)
+        file.write_text(token, encoding="utf-8")
         command = [
             self.program, "run", "--controller", "127.0.0.1:50051", "--interface", "wlan1", "--state-dir", STATE,
             "--credentials-dir", credentials, "--token-file", "/run/phone.token", "--no-tracing",

@@ -22,7 +22,7 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 
 # Their values depend on when the program ran, as those of the times of CLOCK_MONOTONIC do. PIDs and versions are those
 # of the files.
-OF_THE_MOMENT = ("lease_left_ms", "windows_lease_left_ms")
+OF_THE_MOMENT = ("lease_left_ms", "windows_lease_left_ms", "station_flows_lease_left_ms")
 
 Files = dict[str, dict[str, Any]]
 """An agent's files by name; lock if an agent runs."""
@@ -58,6 +58,21 @@ FOLLOWED = {
     "connections_max": 4096,
     "connections_evicted_total": 0,
     "segments_limited_total": 0,
+    "commands_refused_total": 0,
+    "sets_applied_total": 0,
+    "apply_failures_total": 0,
+    "leases_ended_total": 0,
+}
+
+
+# Nothing is sent as video.
+AS_THEY_COME = {
+    "generation": 0,
+    "flows": 0,
+    "stations": 0,
+    "lease_ends_monotonic_us": 0,
+    "reason": "the controller has not set flows yet",
+    "packets_marked_total": 0,
     "commands_refused_total": 0,
     "sets_applied_total": 0,
     "apply_failures_total": 0,
@@ -109,6 +124,7 @@ BSS_2 = {"bssid": "02:00:00:00:a0:01", "ssid": "Attic", "frequency_mhz": 2437, "
 BSS_5 = {"bssid": "02:00:00:00:a1:01", "ssid": "Attic", "frequency_mhz": 5180, "band": "5 GHz"}
 UPLOADS = "uploads are 92.0 % of the payload (first needed: 60.0 %)"
 SENDERS = "3 active senders"
+LIVE_FLOWS = "live flows with the category for video 2"
 REFUSED = "the controller refused: the token was used 1 times, as often as it may be (PermissionDenied)"
 
 
@@ -130,8 +146,20 @@ def _connected(now_us: int) -> dict[str, Files]:
         "segments_limited_total": 81_204,
         "sets_applied_total": 3,
     }
-    first = _state(now_us, "phy0-ap0", **BSS_2, **lent | {"stations_reported": 10, "windows": limited})
-    second = _state(now_us, "phy1-ap0", **BSS_5, stations_reported=3, windows=FOLLOWED)
+    as_video = {
+        **AS_THEY_COME,
+        "generation": 4,
+        "flows": 2,
+        "stations": 1,
+        "lease_ends_monotonic_us": now_us + 2_600_000,
+        "reason": LIVE_FLOWS,
+        "reason_code": "REASON_CODE_LIVE_FLOWS",
+        "packets_marked_total": 9_214,
+        "sets_applied_total": 4,
+    }
+    own = {"stations_reported": 10, "windows": limited, "station_flows": as_video}
+    first = _state(now_us, "phy0-ap0", **BSS_2, **lent | own)
+    second = _state(now_us, "phy1-ap0", **BSS_5, stations_reported=3, windows=FOLLOWED, station_flows=AS_THEY_COME)
     return {
         "phy0-ap0": {"state.json": first, "credentials.json": CERTIFICATE, "lock": {}},
         "phy1-ap0": {"state.json": second, "credentials.json": CERTIFICATE, "lock": {}},

@@ -36,7 +36,7 @@ const Value = baseclass.extend({
 
 	cfgvalue() { return uci.get(this.map.config, this.section.id, this.option); },
 
-	write(value) { uci.set(this.map.config, this.section.id, this.option, value); },
+	write(sectionID, value) { uci.set(this.map.config, sectionID, this.option, value); },
 
 	remove() { uci.unset(this.map.config, this.section.id, this.option); },
 
@@ -97,7 +97,7 @@ const Value = baseclass.extend({
 		if (value === null || value === '' || value.length === 0)
 			this.remove();
 		else if (JSON.stringify(value) !== JSON.stringify(this.cfgvalue()))
-			this.write(value);
+			return Promise.resolve(this.write(this.section.id, value));
 
 		return Promise.resolve();
 	},
@@ -124,7 +124,7 @@ const Flag = Value.extend({
 		if (this.rmempty && this.formvalue() === this.default)
 			this.remove();
 		else
-			this.write(this.formvalue());
+			this.write(this.section.id, this.formvalue());
 
 		return Promise.resolve();
 	}

@@ -89,6 +89,22 @@ function parseWindows(value, leaseLeftMS) {
 	};
 }
 
+/* What an agent does with packets to stations; null: its owner does not permit that it does anything. */
+function parseStationFlows(value, leaseLeftMS) {
+	if (!isObject(value))
+		return null;
+
+	return {
+		refusal: text(value.refusal),
+		generation: number(value.generation) || 0,
+		flows: number(value.flows),
+		stations: number(value.stations),
+		packets: number(value.packets_marked_total),
+		reason: text(value.reason),
+		leaseLeftMS: number(leaseLeftMS) || 0
+	};
+}
+
 function parseCredentials(value) {
 	if (!isObject(value))
 		return null;
@@ -136,6 +152,7 @@ function parseView(view, uptime) {
 		lastError: text(state.last_error),
 		notRestored: isObject(view.not_restored),
 		windows: parseWindows(state.windows, view.windows_lease_left_ms),
+		stationFlows: parseStationFlows(state.station_flows, view.station_flows_lease_left_ms),
 		credentials: parseCredentials(view.credentials)
 	};
 }

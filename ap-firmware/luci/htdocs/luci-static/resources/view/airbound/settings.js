@@ -3,10 +3,14 @@
 'require view';
 'require form';
 'require rpc';
+'require uci';
 'require airbound.agents as agents';
 
 /* What `airbound enroll` prints: 49 octets as base64url. */
 const TOKEN = /^[A-Za-z0-9_-]{66}$/;
+
+/* What it prints as one string: airbound1:HOST:PORT:ENROLMENT-PORT:TOKEN, IPv6 addresses in brackets. */
+const JOIN = /^airbound1:([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5}):(\d{1,5}):([A-Za-z0-9_-]{66})$/;
 
 /* Emptied at boot, so that the access point would need a new token each time. */
 const VOLATILE = /^\/(tmp|var|run|dev|proc|sys)(\/|$)/;
@@ -38,8 +42,11 @@ function loadInterfaces() {
 }
 
 function validateToken(sectionID, value) {
-	if (value === '' || TOKEN.test(value.trim()))
+	if (value === '' || TOKEN.test(value.trim()) || JOIN.test(value.trim()))
 		return true;
+
+	if (/^airbound/.test(value.trim()))
+		return _('the string of "airbound enroll" begins with airbound1: and ends with the token; copy the whole line');
 
 	return _('a token has 66 letters, digits, "-" and "_"; this one has %d characters').format(value.trim().length);
 }
@@ -72,10 +79,32 @@ const EnableFlag = form.Flag.extend({
 	parse(sectionID) {
 		const controllers = this.section.formvalue(sectionID, 'controller');
 
-		if (this.formvalue(sectionID) === this.enabled && !L.toArray(controllers).length)
+		const token = this.section.formvalue(sectionID, 'token') || '';
+
+		if (this.formvalue(sectionID) === this.enabled && !L.toArray(controllers).length && !JOIN.test(token.trim()))
 			return Promise.reject(new TypeError(_('The agent needs a controller: enter its address.')));
 
 		return this.super('parse', [ sectionID ]);
+	}
+});
+
+/* A string that has the controller's address as well is kept as what it consists of. */
+const TokenValue = form.Value.extend({
+	__name__: 'CBI.TokenValue',
+
+	write(sectionID, value) {
+		const join = value.trim().match(JOIN);
+
+		if (join === null)
+			return this.super('write', [ sectionID, value.trim() ]);
+
+		/* Later than the other fields of the page, which remove what they do not have. */
+		return Promise.resolve().then(() => {
+			uci.set('airbound', sectionID, 'controller', [ '%s:%s'.format(join[1], join[2]) ]);
+			uci.set('airbound', sectionID, 'enroll', [ '%s:%s'.format(join[1], join[3]) ]);
+
+			return this.super('write', [ sectionID, join[4] ]);
+		});
 	}
 });
 
@@ -89,7 +118,8 @@ function tokenDescription(account) {
 			: _('This access point is enrolled and needs none, unless its certificate has ended or was revoked.');
 
 	return _('Enrols the access point when the agent starts for the first time. It works once. Make one where the ' +
-		'controller runs, with <code>airbound enroll access-point NAME</code>.');
+		'controller runs, with <code>airbound enroll access-point NAME</code>. The string that begins with ' +
+		'<code>airbound1:</code> has the address of the controller as well, and fills in the field above.');
 }
 
 function addConnection(section, account) {
@@ -103,7 +133,7 @@ function addConnection(section, account) {
 	option.datatype = 'or(hostport, ipaddrport(1))';
 	option.placeholder = 'controller.example:50051';
 
-	option = section.taboption('general', form.Value, 'token', _('Token'), tokenDescription(account));
+	option = section.taboption('general', TokenValue, 'token', _('Token'), tokenDescription(account));
 	option.password = true;
 	option.validate = validateToken;
 }

@@ -217,9 +217,23 @@ function limitedOf(windows) {
 		: _('%d stations').format(windows.stations) ]);
 }
 
+/* Why something that the controller may set is as it is, and for how long at least. */
+function becauseOf(part) {
+	const why = [];
+
+	if (part.refusal)
+		why.push(E('div', {}, [ part.refusal ]));
+	else if (part.reason)
+		why.push(E('div', {}, [ part.reason ]));
+
+	if (part.generation !== 0 && part.leaseLeftMS > 0)
+		why.push(leaseLine(part.leaseLeftMS));
+
+	return why.length ? why : '-';
+}
+
 function windowsRow(view) {
 	const windows = view.windows;
-	const why = [];
 
 	if (windows === null)
 		return [
@@ -227,19 +241,43 @@ function windowsRow(view) {
 			_('The setting "Receive windows" of this access point does not permit it.')
 		];
 
-	if (windows.refusal)
-		why.push(E('div', {}, [ windows.refusal ]));
-	else if (windows.reason)
-		why.push(E('div', {}, [ windows.reason ]));
-
-	if (windows.generation !== 0 && windows.leaseLeftMS > 0)
-		why.push(leaseLine(windows.leaseLeftMS));
-
 	return [
 		view.interfaceName || '?',
 		limitedOf(windows),
 		windows.refusal || windows.connections === null ? '-' : String(windows.connections),
-		why.length ? why : '-'
+		becauseOf(windows)
+	];
+}
+
+function asVideoOf(flows) {
+	if (flows.refusal)
+		return _('cannot be changed');
+
+	if (flows.generation === 0)
+		return _('none');
+
+	const stations = flows.stations === null ? _('some stations')
+		: flows.stations === 1 ? _('1 station') : _('%d stations').format(flows.stations);
+
+	return E('strong', {}, [ flows.flows === null ? stations
+		: flows.flows === 1 ? _('1 flow to %s').format(stations)
+			: _('%d flows to %s').format(flows.flows, stations) ]);
+}
+
+function stationFlowsRow(view) {
+	const flows = view.stationFlows;
+
+	if (flows === null)
+		return [
+			view.interfaceName || '?', _('switched off'), '-',
+			_('The setting "Live streams" of this access point does not permit it.')
+		];
+
+	return [
+		view.interfaceName || '?',
+		asVideoOf(flows),
+		flows.refusal || flows.packets === null ? '-' : String(flows.packets),
+		becauseOf(flows)
 	];
 }
 
@@ -272,6 +310,12 @@ function windowsTable(running) {
 	return table('airbound-windows', titles, running.map(windowsRow));
 }
 
+function stationFlowsTable(running) {
+	const titles = [ _('Interface'), _('Sent as video'), _('Packets so far'), _('Because') ];
+
+	return table('airbound-station-flows', titles, running.map(stationFlowsRow));
+}
+
 function contents(account, now) {
 	const running = account.views.filter(view => view.running);
 	const nodes = problems.messages(account, now);
@@ -290,6 +334,10 @@ function contents(account, now) {
 		_('What stations without a working agent of their own may have in flight. The controller limits it by the ' +
 			'receive windows in the packets that they are sent; what it does not renew ends.'),
 		windowsTable(running)));
+	nodes.push(section(_('Live streams'),
+		_('Packets to stations that are sent as video, such as the answers to a live stream of theirs. The ' +
+			'controller chooses them; what it does not renew ends.'),
+		stationFlowsTable(running)));
 
 	return nodes;
 }
