@@ -16,12 +16,16 @@ from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.figures import results
 from airbound_lab.handover_study import cli as handover_study
+from airbound_lab.http_study import cli as http_study
+from airbound_lab.io_study import cli as io_study
 from airbound_lab.live import cli as live
 from airbound_lab.live_video_study import cli as live_video_study
 from airbound_lab.load import certificates as load_certificates
 from airbound_lab.load import cli as load
 from airbound_lab.medium import cli as medium
 from airbound_lab.paper_study import cli as paper_study
+from airbound_lab.photos_study import cli as photos_study
+from airbound_lab.quic_study import cli as quic_study
 from airbound_lab.report import tables
 from airbound_lab.run import host
 from airbound_lab.run.progress import Progress
@@ -48,6 +52,9 @@ EXAMPLES = f"""examples:
   airbound-lab study handover --seeds 1
   airbound-lab study applications --parts throughput
   airbound-lab study live-video --seeds 1
+  airbound-lab study io --filesystems ext4 --journals delete,wal
+  airbound-lab study quic --seeds 1
+  airbound-lab study http --uploads 9 --delays 4
   airbound-lab survey ride.csv --pictures pictures
   airbound-lab compare --quick
   airbound-lab load --cells 100 --compare-raw
@@ -144,7 +151,9 @@ def _measure(
     with_ovs = any(parameters.of_mode(mode).ovs for mode in parameters.modes)
     with_applications = bool(parameters.scenario.application_actions())
     host.check_tools(ovs=with_ovs, debian_programs=debian_programs, applications=with_applications)
-    programs = host.programs(parameters.modes, trace=trace)
+    marks = any(parameters.of_mode(mode).live_marks for mode in parameters.modes)
+    quic = parameters.scenario.has_quic()
+    programs = host.programs(parameters.modes, trace=trace, marks=marks, quic=quic)
     kernel = host.kernel(options.kernel, parameters.kernel_line)
     host.check_line(kernel, parameters.kernel_line)
     logs = options.logs.resolve() if options.logs else None
@@ -249,7 +258,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_studies(parser: argparse.ArgumentParser) -> None:
     studies = parser.add_subparsers(required=True, metavar="STUDY")
     two = arguments.command(studies, "two-phones", _study_two_phones, help="two equal phones, 256 ms from their server")
-    two.add_argument("--seeds", type=arguments.seeds, metavar="A..B", help="default: 1..10")
+    two.add_argument("--seeds", type=arguments.numbers, metavar="A..B", help="default: 1..10")
     two.add_argument("--results", type=Path, metavar="FILE", help="read what an earlier --json wrote, run nothing")
     two.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
     two.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
@@ -259,6 +268,10 @@ def _add_studies(parser: argparse.ArgumentParser) -> None:
     handover_study.add(studies)
     applications_study.add(studies)
     live_video_study.add(studies)
+    io_study.add(studies)
+    photos_study.add(studies)
+    quic_study.add(studies)
+    http_study.add(studies)
 
 
 def _add_run(commands: Any) -> None:

@@ -59,7 +59,7 @@ use_line() { # LINE
 		patches=lab/kernel/6.12/patches
 		line_config=lab/kernel/6.12/lab.config
 		hwsim_folder=drivers/net/wireless/virtual
-		expected_objects=1412
+		expected_objects=1500
 		;;
 	*) die "no kernel line $line (6.1, 6.12)" ;;
 	esac
@@ -121,6 +121,7 @@ prepare_source() {
 	log "unpacking $(basename "$tarball")"
 	tar -C "$fresh" --strip-components=1 -xf "$tarball"
 	rsync --recursive --exclude=/drivers "$here/src/" "$fresh/"
+	rsync --recursive "$here/src/drivers/block/" "$fresh/drivers/block/"
 	rsync --recursive "$here/src/drivers/net/wireless/" "$fresh/$hwsim_folder/"
 	while read -r patch; do
 		log "applying $patch"

@@ -197,7 +197,7 @@ def boot_cell(cells: Cells) -> Callable[..., Cell]:
         **changes: Any,
     ) -> Cell:
         parameters = Parameters(modes=(mode,), seeds=(seed,), **changes)
-        programs = host.programs((mode,), trace=trace)
+        programs = host.programs((mode,), trace=trace, quic=parameters.scenario.has_quic())
         built = kernel(parameters.kernel_line)
         setting = Setting(built, programs, 1, 900, None, trace, edca_trace, medium_trace, switch_samples)
         setting = replace(setting, debian_programs=debian_programs)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     [
         (["--terminals", "0"], "--terminals: 0: "),
         (["--modes", "newreno"], "--modes[0]: 'newreno': "),
-        (["--modes", "cubic@red"], "--modes[0]: 'cubic@red': 'red' is none of pfifo"),
+        (["--modes", "cubic@red"], "--modes[0]: 'cubic@red': 'red' is none of phones-fq_codel, phones-cake-diffserv4"),
         (["--modes", "cubic,cubic@aifsn=99"], "--modes: 'cubic@aifsn=99': --ap-aifsn: 99: "),
         (["--ap-cwmin", "16"], "--ap-cwmin: 16: not 2^k - 1"),
         (["--scenario", "sideways"], "'sideways'"),

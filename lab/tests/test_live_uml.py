@@ -88,6 +88,11 @@ class Bench:
         """The terminals that are connected, by name."""
         return {terminal["name"]: terminal for terminal in self.ask("terminals")["terminals"]}
 
+    def classes(self, name: str) -> set[str]:
+        """Of what a terminal has reported of its applications."""
+        destinations = self.ask("explain", name)["destinations"]
+        return {part["application_class"] for destination in destinations for part in destination["classes"]}
+
     def certificates(self) -> dict[str, int]:
         """How many certificates each device was given."""
         return {
@@ -217,6 +222,9 @@ def test_devices_enrol_are_bounded_by_mode_and_end_at_sigterm(bench: Bench, boot
     [cell] = bench.ask("cells")["cells"]
     assert cell["stations"] == TERMINALS + 1
     assert cell["access_point"] == "live-ap"
+    # Both phones upload a file.
+    for name in DEVICES[1:]:
+        live.wait_for("the class of a file", lambda name=name: "APPLICATION_CLASS_BULK" in bench.classes(name))
 
     bench.ask("mode", "observe")
     live.wait_for("release in mode observe", lambda: released(bench))

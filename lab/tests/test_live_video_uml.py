@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airbound_lab.live_video_study import table
+from airbound_lab.live_video_study import measures
 from airbound_lab.live_video_study.design import Design
 from airbound_lab.run import host
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from conftest import Cell
 
-    from airbound_lab.live_video_study.table import Trial
+    from airbound_lab.live_video_study.measures import Trial
 
 pytestmark = pytest.mark.uml
 
@@ -47,7 +47,7 @@ def with_class(boot: Callable[..., Cell]) -> Cell:
 
 
 def trial(cell: Cell) -> Trial:
-    return table.trial(cell.run)
+    return measures.trial(cell.run)
 
 
 def log(cell: Cell, name: str) -> str:
@@ -72,8 +72,22 @@ def test_the_phones_and_the_access_points_agents_did_it(with_class: Cell) -> Non
     assert "refused" not in log(with_class, "ap")
 
 
+def test_marks_alone_are_as_good_until_others_mark_as_well(boot: Callable[..., Cell]) -> None:
+    alone, beside_marks = (trial(boot("cubic@live-marks", mark=mark)) for mark in (0, 7))
+    assert all(video.is_whole for video in alone.videos)
+    assert beside_marks.video_mbps < 0.5
+    assert not any(video.is_whole for video in beside_marks.videos)
+
+
 def test_all_others_lie_and_it_is_no_worse_than_without_control(boot: Callable[..., Cell]) -> None:
     """They claim to be live, or mark what they send; marks alone would starve who does not."""
     marked = trial(boot("airbound", mark=7))
     assert marked.video_mbps > 0.65
     assert all(video.is_whole for video in marked.videos)
+
+
+def test_videos_that_are_refused_a_grant_have_a_larger_window_of_all_stations(boot: Callable[..., Cell]) -> None:
+    """Of six beside ten that saturate and have no agent; with the access point's own window they have 1 Mb/s in all."""
+    found = boot("airbound", videos=(6,), terminals=(16,), agents=6)
+    assert re.search(r"stations' best effort AIFSN \d+, CW 255\.\.1023", log(found, "controller"))
+    assert trial(found).video_mbps > 2

@@ -3,22 +3,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab import output
 from airbound_lab.applications_study import statements, table
 from airbound_lab.applications_study.design import Design
-from airbound_lab.compare import batch
-from airbound_lab.compare.whole_runs import RUNS
+from airbound_lab.compare import study
 from airbound_lab.report import tables
 from airbound_lab.settings import arguments
-from airbound_lab.settings.parameters import option_of
-from airbound_lab.settings.validation import usage_errors
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+
+    from airbound_lab.applications_study.design import Case
+    from airbound_lab.figures.results import Run
 
 PLAIN = Design()
 
@@ -63,21 +62,15 @@ def add(commands: Any) -> None:
     option("--seconds", type=int, default=PLAIN.seconds, metavar="S", help="of throughput (default: %(default)s)")
     option("--file-bytes", type=int, default=PLAIN.file_bytes, metavar="N", help="of the file (default: %(default)s)")
     option(
-        "--seeds", type=arguments.seeds, default=PLAIN.seeds, metavar="A..B", help="trials of video (default: 1..10)"
+        "--seeds", type=arguments.numbers, default=PLAIN.seeds, metavar="A..B", help="trials of video (default: 1..10)"
     )
-    option("--json", type=Path, metavar="FILE", help="write all figures here")
     option("--pictures", type=Path, metavar="DIR", help="draw there")
     option("--format", choices=("svg", "png"), default="svg", help="default: svg")
-    batch.add_options(parser, Path("out/applications"))
+    study.add_options(parser, Path("out/applications"))
 
 
 def execute_command(options: argparse.Namespace) -> None:
-    """Run the study.
-
-    Raises:
-        UsageError: the request is wrong.
-        LabError: a run failed; what the others say is written all the same.
-    """
+    """Run the study; raises as `study.execute`."""
     design = Design(
         cells=options.cells,
         parts=options.parts,
@@ -91,26 +84,20 @@ def execute_command(options: argparse.Namespace) -> None:
         file_bytes=options.file_bytes,
         seeds=options.seeds,
     )
-    design.check()
-    with usage_errors(name=option_of):
-        cases = design.cases()
-    made = batch.carry_out(cases, RUNS, options)
-    if made is None:
-        return
-    runs = [(case, made.found[case]) for case in cases if case in made.found]
+    study.execute(design, options, lambda runs: _report(runs, options.pictures, options.format))
+
+
+def _report(runs: Sequence[tuple[Case, Run]], directory: Path | None, form: str) -> dict[str, Any]:
     every = table.gather(runs)
     for found in every:
         _print(found)
-    if options.json is not None:
-        output.write(options.json, json.dumps(table.document(every), indent=1, allow_nan=False) + "\n")
-        print(options.json)
-    if options.pictures is not None:
+    if directory is not None:
         from airbound_lab.applications_study import plot as pictures
         from airbound_lab.report import plot
 
-        for path in plot.save_all(pictures.all_of(every, runs), options.pictures, options.format):
+        for path in plot.save_all(pictures.all_of(every, runs), directory, form):
             print(path)
-    made.check()
+    return table.document(every)
 
 
 def _print(found: table.Found) -> None:

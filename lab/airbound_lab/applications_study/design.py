@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab.compare.one_cell import OneCell
 from airbound_lab.errors import UsageError
 from airbound_lab.settings.application import Application, File, Live, Photos
 from airbound_lab.settings.parameters import Parameters
@@ -54,7 +55,7 @@ FILE_BYTES = 67_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(OneCell):
     """One cell to be run, for one seed."""
 
     cell: str
@@ -63,10 +64,6 @@ class Case:
     """An application by itself, the background, or the sender of live video."""
     terminals: int
     parameters: Parameters
-
-    def __str__(self) -> str:
-        """Return its name in messages."""
-        return f"{self.row}: {self.column}, seed {self.seed}"
 
     @property
     def row(self) -> str:
@@ -77,11 +74,6 @@ class Case:
     def column(self) -> str:
         """What is run, where runs are listed."""
         return self.what
-
-    @property
-    def seed(self) -> int:
-        """The one seed."""
-        return self.parameters.seeds[0]
 
 
 @dataclass(frozen=True, slots=True)

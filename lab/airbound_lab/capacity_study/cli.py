@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
     add_option("--delay-ms", type=float, default=16.0, metavar="MS", help="round trip on the wire (default: 16)")
     add_option("--rate-control", choices=RATE_CONTROLS, default="minstrel", help="default: %(default)s")
     add_option("--distances", type=arguments.reals, metavar="M,M,...", help="as run's; the phones take them in turn")
-    add_option("--seeds", type=arguments.seeds, default=(1,), metavar="A..B", help="1..5 or 1,4,9 (default: 1)")
+    add_option("--seeds", type=arguments.numbers, default=(1,), metavar="A..B", help="1..5 or 1,4,9 (default: 1)")
     add_option(
         "--seconds", type=int, default=15, metavar="S", help="virtual seconds of each run (default: %(default)s)"
     )

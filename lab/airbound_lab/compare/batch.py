@@ -120,7 +120,11 @@ def _needed(tasks: Sequence[TaskT], options: argparse.Namespace, *, build: bool)
         ovs=any(parameters.ovs for parameters in every),
         applications=any(parameters.scenario.application_actions() for parameters in every),
     )
-    programs = host.programs(mode for parameters in every for mode in parameters.modes)
+    programs = host.programs(
+        (mode for parameters in every for mode in parameters.modes),
+        marks=any(parameters.live_marks for parameters in every),
+        quic=any(parameters.scenario.has_quic() for parameters in every),
+    )
     [line] = {parameters.kernel_line for parameters in every}
     kernel = (host.kernel if build else host.built_kernel)(options.kernel, line)
     host.check_line(kernel, line)
@@ -129,14 +133,14 @@ def _needed(tasks: Sequence[TaskT], options: argparse.Namespace, *, build: bool)
 
 def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
     """Hash what a run needs, each kind once."""
-    by_kind: dict[tuple[bool, bool, bool], Mapping[str, str]] = {}
+    by_kind: dict[tuple[bool, ...], Mapping[str, str]] = {}
 
     def hashes_of(parameters: Parameters) -> Mapping[str, str]:
         [mode] = parameters.modes
         applications = bool(parameters.scenario.application_actions())
-        kind = agents, ovs, _ = modes.parse(mode).has_agents, parameters.ovs, applications
+        kind = agents, ovs, _, marks = modes.parse(mode).has_agents, parameters.ovs, applications, parameters.live_marks
         if kind not in by_kind:
-            by_kind[kind] = host.hashes(programs, agents=agents, ovs=ovs, applications=applications)
+            by_kind[kind] = host.hashes(programs, agents=agents, ovs=ovs, applications=applications, marks=marks)
         return by_kind[kind]
 
     return hashes_of

@@ -82,7 +82,7 @@ def add(commands: Any) -> None:
         help="the radios', in place of --phones (today: minstrel, 2013: aarf)",
     )
     option("--loss", type=arguments.reals, metavar="P,P,...", help="percent of the frames that are lost (default: 0)")
-    option("--seeds", type=arguments.seeds, metavar="A..B", help="1..5 or 1,4,9 (default: 1..3)")
+    option("--seeds", type=arguments.numbers, metavar="A..B", help="1..5 or 1,4,9 (default: 1..3)")
     option("--modes", type=arguments.names, metavar="M,M,...", help="what is compared, see below")
     option("--seconds", type=int, metavar="S", help="virtual seconds of each run (default: 30)")
     option("--warmup-seconds", type=int, metavar="S", help="of them not measured, at the beginning (default: 10)")

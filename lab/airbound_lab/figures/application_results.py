@@ -42,6 +42,16 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
+class Transactions:
+    """What HTTP clients fetched, each one transaction after the other."""
+
+    durations_ms: tuple[float, ...]
+    """Of those that ended, in the order in which they did."""
+    unfinished_ms: tuple[float, ...]
+    """For how long each client's last one had lasted when the time was over."""
+
+
+@dataclass(frozen=True, slots=True, config=STRICT)
 class Interruption:
     """The picture stood still."""
 
@@ -67,12 +77,13 @@ class ApplicationResult:
     """One application."""
 
     phone: int
-    kind: Literal["live", "file", "photos"]
+    kind: Literal["live", "file", "photos", "http"]
     start_s: float
     status: Status
     connections: Connections = field(default_factory=Connections)
     transfers: tuple[Transfer, ...] = ()
     video: Video | None = None
+    transactions: Transactions | None = None
 
     def interruptions(self, kind: player.Kind | None = None) -> list[Interruption]:
         """The interruptions of a kind, or all."""

@@ -3,7 +3,7 @@
 
 Times are seconds on the time line of the run. A transfer's last byte is at the server when nginx has received the whole
 request; it counts whole milliseconds. A frame is there when nginx has recorded it, which it does with each message of
-RTMP that it has received as a whole.
+RTMP that it has received as a whole. Transactions by HTTP are timed by their clients.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from airbound_lab.figures.application_results import (
     ApplicationResult,
     Connections,
     Interruption,
+    Transactions,
     Transfer,
     Video,
 )
 from airbound_lab.records import flv
-from airbound_lab.settings.application import FRAMES_PER_S, Live, Photos
+from airbound_lab.settings.application import FRAMES_PER_S, Http, Live, Photos
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from airbound_lab.settings.scenario import Action
 
 DIGITS = 6
+DIGITS_MS = 3
 NEVER = float("inf")
 CREATED, REPLACED = 201, 204
 """nginx's answers to a PUT that it has carried out."""
@@ -85,9 +87,11 @@ def _one(number: int, action: Action, records: Records) -> ApplicationResult:
         raise ValueError(f"{action.do} has no application")
     exit_status = records.ended["statuses"][str(number)]
     transfers: tuple[Transfer, ...] = ()
-    video = None
+    video = transactions = None
     if isinstance(action.application, Live):
         video = _video(number, action.application, records, running=exit_status is None)
+    elif isinstance(action.application, Http):
+        transactions = _transactions(number, action.at_s, action.application, records)
     else:
         transfers = _transfers(number, action, records)
     return ApplicationResult(
@@ -98,6 +102,7 @@ def _one(number: int, action: Action, records: Records) -> ApplicationResult:
         connections=_connections(records.watched["connections"].get(str(number), []), records.zero_monotonic_ns),
         transfers=transfers,
         video=video,
+        transactions=transactions,
     )
 
 
@@ -144,6 +149,22 @@ def _transfers(number: int, action: Action, records: Records) -> tuple[Transfer,
         elif photo == len(answered) and start_s < records.end_s:
             found.append(Transfer(round(start_s, DIGITS), last_byte_s, None))
     return tuple(found)
+
+
+def _transactions(number: int, start_s: float, application: Http, records: Records) -> Transactions:
+    """A client begins one when it starts or has ended the last one."""
+    end_ns = records.zero_monotonic_ns + round(min(start_s + application.length_s, records.end_s) * 1e9)
+    begins_ns = dict.fromkeys(range(application.clients), records.zero_monotonic_ns + round(start_s * 1e9))
+    durations_ms = []
+    for line in records.outputs.get(number, "").splitlines():
+        if line.startswith("error:"):
+            raise ValueError(f"application {number}: {line}")
+        client, began_ns, ended_ns = map(int, line.split())
+        if ended_ns <= end_ns:
+            durations_ms.append(round((ended_ns - began_ns) / 1e6, DIGITS_MS))
+            begins_ns[client] = ended_ns
+    unfinished_ms = [round((end_ns - begin_ns) / 1e6, DIGITS_MS) for begin_ns in begins_ns.values()]
+    return Transactions(tuple(durations_ms), tuple(unfinished_ms))
 
 
 def _arrivals(records: Records) -> dict[str, float]:

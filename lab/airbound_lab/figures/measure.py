@@ -164,6 +164,12 @@ def air_jain(cell: Topology, seed: int, counted: Mapping[str, Airtime]) -> float
     return _rounded_if_known(jain(times_us)) if times_us else None
 
 
+def air_s(cell: Topology, counted: Mapping[str, Airtime]) -> list[float | None]:
+    """Seconds on the air by phone, both ways; None of one that the access point counts nothing of."""
+    found = (counted.get(phone.mac) for phone in cell.phones)
+    return [None if one is None else _rounded((one.up_us + one.down_us) / MEGA) for one in found]
+
+
 def _agentless_ratio(cell: Topology, mode: str, sharing: Mapping[int, PhoneResult]) -> float | None:
     """Mean goodput of those that share the uplink without an agent over that of those with one."""
     if not variant.has_agents(mode):

@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from airbound_lab.errors import UsageError
 from airbound_lab.figures.application_results import ApplicationResult
 from airbound_lab.figures.capacity import CapacityFigures
+from airbound_lab.figures.grants import Grants
 from airbound_lab.figures.senders import SenderFigures
 from airbound_lab.records.trace import PhoneTrace
 from airbound_lab.settings.parameters import ModeName, Parameters
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = 1
-OPTIONAL = ("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders", "capacity", "applications")
-OPTIONAL_OF_PHONE = ("trace", "download", "gap_max_ms")
+OPTIONAL = (
+    *("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders", "capacity", "applications"),
+    "grants",
+)
+OPTIONAL_OF_PHONE = ("trace", "download", "gap_max_ms", "air_s")
 """Fields that are written only where there is something to report."""
 
 Numbers = tuple[float, ...]
@@ -86,6 +90,9 @@ class PhoneResult:
     """What it downloaded, if the scenario has a download of this phone."""
     gap_max_ms: float | None = None
     """The longest time without a datagram, if it sends them at a rate of its own from the window's start to its end."""
+    air_s: float | None = None
+    """Time on the air of what it sent and received, as the access point counts it since the phone associated: of its
+    own frames those that arrived, to it every attempt. None if the access point does not count."""
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -136,6 +143,8 @@ class Run:
     applications: tuple[ApplicationResult, ...] | None = None
     """The real applications in the order of their starts, if the scenario starts any. What they send is no part of the
     figures above."""
+    grants: Grants | None = None
+    """Of the live flows, if the scenario has any and there is a controller."""
 
     def comparable(self) -> dict[str, Any]:
         """Everything that must be equal, to the digit, in a run of equal parameters, mode and seed, traced or not."""

@@ -40,7 +40,8 @@ class Applications:
         for server in self._plan["servers"]:
             for directory in server["directories"]:
                 os.mkdir(directory)
-            system.write(server["config_file"], server["config"])
+            if server["config"] is not None:
+                system.write(server["config_file"], server["config"])
             self._servers.append(system.spawn(server["name"], server["argv"], server["netns"]))
         for client in self._plan["clients"]:
             if client["upload"] is not None:
@@ -78,7 +79,8 @@ class Applications:
         for pid in [*self._helpers, *self._servers]:
             if not system.exited(pid):
                 _kill(pid)
-        arrived = "".join(system.read(s["arrived"]) for s in self._plan["servers"] if os.path.exists(s["arrived"]))
+        files = [server["arrived"] for server in self._plan["servers"] if server["arrived"] is not None]
+        arrived = "".join(system.read(file) for file in files if os.path.exists(file))
         found = {"statuses": statuses, "arrived": arrived}
         system.write(f"{RESULT_DIRECTORY}/applications.json", json.dumps(found))
         for client in self._plan["clients"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of Debian beside the traffic generator, each a server and a client (plan/real_programs.py)."""
+"""Programs beside the traffic generator, each a server and a client (plan/real_programs.py, plan/quic.py)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,37 @@ class RealPrograms:
         self._clients: dict[str, int] = {}
 
     def start(self, t0_ns: int) -> None:
-        """Start the servers, and for each client a process that waits until its time has come."""
+        """Start the servers, and for each client a process that waits until its time has come. `T0_NS` in their words
+        is time zero.
+        """
         self._servers = [
-            system.spawn(f"{part['name']}-server", part["server"], part["server_netns"]) for part in self._programs
+            system.spawn(f"{part['name']}-server", _at(t0_ns, part["server"]), part["server_netns"])
+            for part in self._programs
         ]
         for part in self._programs:
             wait_s = (t0_ns + part["at_ms"] * 1_000_000 - time.monotonic_ns()) / 1e9
-            waiting = ["/bin/sh", "-c", 'sleep "$1"; shift; exec "$@"', "sh", f"{wait_s:.9f}", *part["client"]]
+            client = _at(t0_ns, part["client"])
+            waiting = ["/bin/sh", "-c", 'sleep "$1"; shift; exec "$@"', "sh", f"{wait_s:.9f}", *client]
             self._clients[part["name"]] = system.spawn(part["name"], waiting, part["client_netns"])
 
     def finish(self) -> None:
-        """Wait for the clients, end the servers; GuestError if a client failed."""
+        """Wait for the clients, end the servers; GuestError if one of them failed."""
         for name, pid in self._clients.items():
-            _, status = os.waitpid(pid, 0)
-            if status != 0:
-                output = system.read(f"{system.LOG_DIRECTORY}/{name}.log")[-500:]
-                raise GuestError(f"{name} failed (status {status}): {output}")
-        for pid in self._servers:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            _check(name, os.waitpid(pid, 0)[1])
+        for part, pid in zip(self._programs, self._servers, strict=True):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                _check(f"{part['name']}-server", status)
+            else:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+def _check(name: str, status: int) -> None:
+    if status != 0:
+        output = system.read(f"{system.LOG_DIRECTORY}/{name}.log")[-500:]
+        raise GuestError(f"{name} failed (status {status}): {output}")
+
+
+def _at(t0_ns: int, words: list[str]) -> list[str]:
+    return [str(t0_ns) if word == "T0_NS" else word for word in words]

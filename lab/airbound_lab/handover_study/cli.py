@@ -60,7 +60,7 @@ def add(commands: Any) -> None:
     numbers("--after", PLAIN.after_s, "the queue up after")
     numbers("--down-shifts", PLAIN.down_shifts_s, "by how much losses down begin later than up")
     option("--rivals", type=arguments.names, default=PLAIN.rivals, metavar="R,R,...", help="default: all")
-    option("--seeds", type=arguments.seeds, default=PLAIN.seeds, metavar="A..B", help="1..20 or 1,4 (default: 1..3)")
+    option("--seeds", type=arguments.numbers, default=PLAIN.seeds, metavar="A..B", help="1..20 or 1,4 (default: 1..3)")
     option("--ipv6", action="store_true", help="over IPv6")
     option("--kernel-line", choices=KERNEL_LINES, default="6.12", help="default: %(default)s")
     option("--directory", type=Path, default=Path("out/handover"), metavar="DIR", help="default: %(default)s")

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airbound_lab.live import programme
 from airbound_lab.live.settings import ENROLMENT_PORT
-from airbound_lab.plan import guest_paths, guest_plan, topology
+from airbound_lab.plan import classes, guest_paths, guest_plan, topology
 
 if TYPE_CHECKING:
     from airbound_lab.live.settings import Settings
@@ -49,7 +50,7 @@ def plan(settings: Settings, programs: Programs, link: str) -> dict[str, Any]:
         "seed": settings.seed,
         "controller": of_run["controller"],
         "controller_config": None,
-        "applications_table": None,
+        "applications_table": programme.table(),
         "access_point": of_run["access_point"] | {"label": settings.access_point},
         "stations": [
             station | _station(settings, number) | {"server": station["server"] | {"port": topology.SERVER_PORT}}
@@ -110,6 +111,7 @@ def _agents(settings: Settings, programs: Programs, cell: topology.Topology) -> 
                 [
                     *(programs.phone_agent, "run", *_security(settings, settings.phone(phone.index))),
                     *("--interface", phone.interface, "--state-dir", f"/run/lab/{phone.name}"),
+                    *("--applications", classes.TABLE_FILE),
                 ],
             )
             for phone in cell.phones[: settings.terminals]

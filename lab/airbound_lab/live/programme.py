@@ -34,6 +34,11 @@ VIDEO_KBPS = (1500, 2500, 4000)
 UPLOADS: tuple[Kind, ...] = ("file", "photos", "video")
 UPLOAD_WEIGHTS = (4, 3, 3)
 
+CLASSES: dict[Kind, str] = {"video": "live", "photos": "burst", "file": "bulk"}
+"""What each needs, by the phones' tables."""
+UIDS: dict[Kind, int] = {kind: 10_001 + number for number, kind in enumerate(CLASSES)}
+"""Each is an app of its own. Android's apps begin at 10000."""
+
 
 @dataclass(frozen=True, slots=True)
 class Activity:
@@ -63,6 +68,11 @@ class Activity:
                 return f"uploads {len(self.items_bytes)} photos, {megabytes:.0f} MB"
             case "video":
                 return f"sends live video, {self.rate_kbps / 1000:g} Mb/s for {self.seconds:.0f} s"
+
+
+def table() -> str:
+    """Return the phones' table of applications."""
+    return "".join(f"{CLASSES[kind]} uid {uid}\n" for kind, uid in UIDS.items())
 
 
 def activities(seed: int, phone: int) -> Iterator[Activity]:

@@ -11,6 +11,9 @@ One phone sends live video beside others that send all they can, in modes with a
 
 What the others send is `udp`, or `tcp`; of them, so many `claim` to be live by their own tables, or `mark` what they
 send as video by themselves.
+
+Linux 6.12's mac80211 has fq_codel for each station and air time fairness, so the access point of every mode has both;
+`cubic@no-aql` is without the latter.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airbound_lab.applications_study.design import AFTER_VIDEO_S, CLAMP_SEGS, DELAY_MS, RATE_KBPS, SEND_BUFFER_BYTES
+from airbound_lab.compare.one_cell import OneCell
 from airbound_lab.errors import UsageError
 from airbound_lab.settings import variant
 from airbound_lab.settings.application import Live
@@ -33,38 +37,28 @@ Protocol = Literal["udp", "tcp"]
 PHONES_OF_2013, TODAY_G, TODAY_N = "2013", "11g", "11n"
 CELLS = (PHONES_OF_2013, TODAY_G, TODAY_N)
 PROTOCOLS: tuple[Protocol, ...] = ("udp", "tcp")
-MODES = ("cubic", "bbr", "airbound@no-classes", "airbound")
+MARKS = "cubic@live-marks"
+"""DSCP and priorities alone: the live phones mark, and nobody controls who else does."""
+MODES = ("cubic", "bbr", MARKS, f"{MARKS}@phones-cake-diffserv4", "airbound@no-classes", "airbound")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(OneCell):
     """One cell to be run, for one seed."""
 
     cell: str
     terminals: int
+    videos: int
     others: str
     """What the others send."""
     mode: str
     parameters: Parameters
 
-    def __str__(self) -> str:
-        """Return its name in messages."""
-        return f"{self.row}: {self.column}, seed {self.seed}"
-
     @property
     def row(self) -> str:
         """Where it is run, where runs are listed."""
-        return f"{self.cell}, {self.terminals} phones, others {self.others}"
-
-    @property
-    def column(self) -> str:
-        """What is run, where runs are listed."""
-        return self.mode
-
-    @property
-    def seed(self) -> int:
-        """The one seed."""
-        return self.parameters.seeds[0]
+        videos = "1 video" if self.videos == 1 else f"{self.videos} videos"
+        return f"{self.cell}, {self.terminals} phones, {videos}, others {self.others}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +68,8 @@ class Design:
     cells: tuple[str, ...] = CELLS
     terminals: tuple[int, ...] = (8,)
     protocols: tuple[Protocol, ...] = ("udp",)
-    videos: int = 1
-    """Phones that send live video."""
+    videos: tuple[int, ...] = (1,)
+    """Phones that send live video; cells with fewer phones are left out."""
     claim: int = 0
     """Others that claim to be live."""
     mark: int = 0
@@ -97,17 +91,22 @@ class Design:
         for option, values in (
             ("--cells", self.cells),
             ("--terminals", self.terminals),
+            ("--videos", self.videos),
             ("--others", self.protocols),
             ("--modes", self.modes),
             ("--seeds", self.seeds),
         ):
             if not values or len(set(values)) != len(values):
                 raise UsageError(f"{option}: at least one, and each only once")
-        if not 1 <= self.videos <= min(self.terminals):
-            raise UsageError(f"--videos: {self.videos}, of {min(self.terminals)} phones")
-        others = min(self.terminals) - self.videos
+        if min(self.videos) < 1 or min(self.videos) > max(self.terminals):
+            raise UsageError(f"--videos: {min(self.videos)}, of {max(self.terminals)} phones")
+        others = min(terminals - videos for terminals, videos in self._sizes())
         if self.claim < 0 or self.mark < 0 or self.claim + self.mark > others:
             raise UsageError(f"--claim, --mark: {self.claim} and {self.mark} of {others} other phones")
+
+    def _sizes(self) -> list[tuple[int, int]]:
+        """Numbers of phones, and of videos among them."""
+        return [(terminals, videos) for terminals in self.terminals for videos in self.videos if videos <= terminals]
 
     def cases(self) -> list[Case]:
         """All cells to be run, in the order of the tables.
@@ -116,19 +115,20 @@ class Design:
             ValidationError: the numbers are out of limits.
         """
         return [
-            self._case(cell, terminals, protocol, mode, seed)
+            self._case(cell, size, protocol, mode, seed)
             for cell in self.cells
-            for terminals in self.terminals
+            for size in self._sizes()
             for protocol in self.protocols
             for mode in self.modes
             for seed in self.seeds
         ]
 
-    def _case(self, cell: str, terminals: int, protocol: Protocol, mode: str, seed: int) -> Case:
+    def _case(self, cell: str, size: tuple[int, int], protocol: Protocol, mode: str, seed: int) -> Case:
+        terminals, videos = size
         parameters = parameters_of(
             cell,
             terminals=terminals,
-            scenario=self._scenario(cell, terminals, protocol),
+            scenario=self._scenario(cell, terminals, videos, protocol),
             seconds=self.video_s + AFTER_VIDEO_S,
             warmup_seconds=0,
             seeds=(seed,),
@@ -136,17 +136,17 @@ class Design:
         if self.agents is not None and variant.has_agents(mode):
             parameters = replace(parameters, agents=min(self.agents, terminals))
         words = [protocol, *([f"{self.claim} claim"] if self.claim else []), *([f"{self.mark} mark"] * bool(self.mark))]
-        return Case(cell, terminals, ", ".join(words), mode, parameters)
+        return Case(cell, terminals, videos, ", ".join(words), mode, parameters)
 
-    def _scenario(self, cell: str, terminals: int, protocol: Protocol) -> Scenario:
+    def _scenario(self, cell: str, terminals: int, videos: int, protocol: Protocol) -> Scenario:
         live = Live(
             rate_kbps=self.rate_kbps,
             length_s=self.video_s,
             sender=self.sender,
             send_buffer_bytes=SEND_BUFFER_BYTES if cell == PHONES_OF_2013 else None,
         )
-        actions = [Action(0, "start-application", phone=phone, application=live) for phone in range(1, self.videos + 1)]
-        for number, phone in enumerate(range(self.videos + 1, terminals + 1)):
+        actions = [Action(0, "start-application", phone=phone, application=live) for phone in range(1, videos + 1)]
+        for number, phone in enumerate(range(videos + 1, terminals + 1)):
             claims, marks = number < self.claim, self.claim <= number < self.claim + self.mark
             actions.append(
                 Action(

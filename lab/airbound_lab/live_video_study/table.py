@@ -4,90 +4,58 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab.applications_study import measures
+from airbound_lab.live_video_study import counts
+from airbound_lab.live_video_study.measures import lost_air
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from airbound_lab.applications_study.measures import Video
-    from airbound_lab.figures.results import Run
-    from airbound_lab.live_video_study.design import Case
+    from airbound_lab.live_video_study.measures import Found
 
-SCHEMA = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One run."""
-
-    seed: int
-    videos: tuple[Video, ...]
-    others_mbps: float
-    """What the other phones' servers received, all together."""
-
-    @property
-    def video_mbps(self) -> float:
-        """What the videos' servers acknowledged, all together."""
-        return sum(video.mbps for video in self.videos)
-
-    @property
-    def interruptions(self) -> int:
-        """Of all videos."""
-        return sum(video.total for video in self.videos)
-
-
-@dataclass(slots=True)
-class Found:
-    """The trials of one mode in one cell."""
-
-    cell: str
-    terminals: int
-    others: str
-    mode: str
-    trials: list[Trial]
-
-
-def gather(runs: Iterable[tuple[Case, Run]]) -> list[Found]:
-    """Sort runs by cell, phones, what the others send, and mode, in their order."""
-    found: dict[tuple[str, int, str, str], Found] = {}
-    for case, run in runs:
-        key = (case.cell, case.terminals, case.others, case.mode)
-        found.setdefault(key, Found(*key, [])).trials.append(trial(run))
-    return list(found.values())
-
-
-def trial(run: Run) -> Trial:
-    """Return the figures of a run."""
-    videos = measures.videos(run)
-    others = sum(phone.goodput_mbps for phone in run.phones[len(videos) :])
-    return Trial(run.seed, tuple(videos), others)
+SCHEMA = 2
 
 
 def rows(every: Sequence[Found]) -> list[list[str]]:
-    """Heading and a row for each mode in each cell; rates are means of the trials."""
-    heading = ["cell", "phones", "others", "mode", "shown whole", "never shown", "interruptions", "still s"]
-    table = [[*heading, "missing s", "video Mb/s", "others Mb/s", "total"]]
+    """Heading and a row for each mode under each condition; rates and times are means of the trials."""
+    heading = ["cell", "phones", "videos", "others", "mode", "shown whole", "never shown", "refused", "interruptions"]
+    heading += ["still s", "missing s", "video Mb/s", "others Mb/s", "total", "of the first", "live air", "others lose"]
+    table = [heading]
     for found in every:
+        reference = next(each for each in every if each.condition == found.condition)
         videos = [video for trial in found.trials for video in trial.videos]
-        whole = sum(video.is_whole for video in videos)
         video_mbps = statistics.fmean(trial.video_mbps for trial in found.trials)
         others_mbps = statistics.fmean(trial.others_mbps for trial in found.trials)
+        lost = None if reference is found else lost_air(found, reference)
+        first_mbps = reference.total_mbps
         table.append([
-            *(found.cell, str(found.terminals), found.others, found.mode, f"{whole} of {len(videos)}"),
+            *(str(part) for part in found.condition),
+            found.mode,
+            f"{sum(trial.whole for trial in found.trials)} of {len(videos)}",
             str(sum(not video.shown for video in videos)),
+            str(sum(len(trial.refused) for trial in found.trials)),
             str(sum(video.total for video in videos)),
             f"{statistics.fmean(video.still_s for video in videos):.1f}",
             f"{statistics.fmean(video.missing_s for video in videos):.1f}",
             f"{video_mbps:.2f}",
             f"{others_mbps:.1f}",
-            f"{video_mbps + others_mbps:.1f}",
+            f"{found.total_mbps:.1f}",
+            f"{found.total_mbps / first_mbps:.2f}" if first_mbps else "-",
+            "-" if found.live_air is None else f"{found.live_air:.1%}",
+            "-" if lost is None else f"{lost:.2f} of that",
         ])  # fmt: skip
     return table
 
 
-def document(every: Iterable[Found]) -> dict[str, Any]:
+def document(every: Sequence[Found]) -> dict[str, Any]:
     """JSON: all figures."""
-    return {"schema": SCHEMA, "found": [asdict(found) for found in every]}
+    return {
+        "schema": SCHEMA,
+        "found": [
+            found.condition._asdict() | {"mode": found.mode, "trials": [asdict(trial) for trial in found.trials]}
+            for found in every
+        ],
+        "limits": [asdict(limit) for limit in counts.limits(every)],
+    }

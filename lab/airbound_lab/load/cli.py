@@ -13,7 +13,7 @@ from airbound_lab.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PROGRAM = Path(__file__).parents[2] / "build" / "airbound-load"
+PROGRAM = Path(__file__).parents[3] / "build" / "airbound-load"
 RAW = (
     "-m airbound_lab.load.rawserver --listen {listen} --operators {operators} --answers-per-report {answers}"
     " --tls-dir={tls-dir}"

@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
     option("--rate-control", type=arguments.rate_controls, metavar="R,R", help="the radios' (default: minstrel,aarf)")
     option("--generations", type=arguments.names, metavar="G,G", help="gb, jb (default: both)")
     option("--modes", type=arguments.names, metavar="M,M,...", help="cubic, paper, airbound (default: all)")
-    option("--seeds", type=arguments.seeds, default=(1,), metavar="A..B", help="1..5 or 1,4,9 (default: 1)")
+    option("--seeds", type=arguments.numbers, default=(1,), metavar="A..B", help="1..5 or 1,4,9 (default: 1)")
     option("--seconds", type=int, default=30, metavar="S", help="virtual seconds of each run (default: %(default)s)")
     option("--warmup-seconds", type=int, default=10, metavar="S", help="of them not measured (default: %(default)s)")
     option("--without-series", action="store_true", help="leave out what the paper shows over time")

@@ -5,10 +5,11 @@ r"""The real applications of a run: their servers, their commands, and what is r
 
     ffmpeg  video.flv --- RTMP, :1935 + n ---> nginx, RTMP module --> record/n.flv
     curl -T upload    --- HTTP, :8080 + n ---> nginx, WebDAV      --> put/n/...
+    http_transactions --- HTTP, :8080 + n ---> http_transactions
 
 n numbers the applications of a scenario, in the order of their starts: each has a port, and with it connections, of its
-own. One nginx in each server's namespace serves all that go there. guest_programs/applications_watch.py records when
-the files in record/ grew, and the phones' connections.
+own. One nginx in each server's namespace serves all that upload there, and one http_transactions.py all that fetch
+there. guest_programs/applications_watch.py records when the files in record/ grew, and the phones' connections.
 
 Between photos curl reads a named pipe, one for each pause, as a file of no length: it ends after the pause.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab.plan import classes
-from airbound_lab.settings.application import File, Live, Photos
+from airbound_lab.settings.application import File, Http, Live, Photos
 
 if TYPE_CHECKING:
     from airbound_lab.plan.guest_paths import Programs
@@ -34,6 +35,9 @@ WATCHED = "applications-watched.json"
 """What was recorded (guest_programs/applications_watch.py), in the same."""
 SAMPLE_MS = 100
 RTMP_MODULE = "/usr/lib/nginx/modules/ngx_rtmp_module.so"
+
+DSCP_VIDEO = 34
+"""AF41, multimedia conferencing (RFC 4594); RFC 8325 and cfg80211_classify8021d() make it user priority 4, AC_VI."""
 
 CURL_WRITES = "%{exitcode} %{http_code} %{time_total}\n"
 """For each transfer; the pauses are transfers as well, without a code."""
@@ -62,11 +66,21 @@ def plan(cell: Topology, programs: Programs, directory: str) -> dict[str, Any] |
     if not actions:
         return None
     numbered = list(enumerate(actions))
-    servers = [(server, [n for n, a in numbered if cell.server_of(cell.phones[a.phone - 1]) == server])
-               for server in cell.servers]  # fmt: skip
+
+    def at_servers(*, fetches: bool) -> list[tuple[Server, list[int]]]:
+        found: dict[Server, list[int]] = {}
+        for number, action in numbered:
+            if isinstance(action.application, Http) is fetches:
+                found.setdefault(cell.server_of(cell.phones[action.phone - 1]), []).append(number)
+        return [(server, found[server]) for server in cell.servers if server in found]
+
+    uploads = at_servers(fetches=False)
     return {
         "home": HOME,
-        "servers": [_nginx(server, numbers, numbered) for server, numbers in servers if numbers],
+        "servers": [
+            *(_nginx(cell, programs, server, numbers, numbered) for server, numbers in uploads),
+            *(_http(programs, server, numbers) for server, numbers in at_servers(fetches=True)),
+        ],
         "clients": [
             _as_user(_client(cell, programs, directory, number, action), classes.uid_of(cell.parameters, action))
             for number, action in numbered
@@ -74,7 +88,7 @@ def plan(cell: Topology, programs: Programs, directory: str) -> dict[str, Any] |
         "watch": {
             "argv": [
                 *(*programs.python_command, programs.applications_watch, str(SAMPLE_MS), f"{directory}/{WATCHED}"),
-                *(f"record={HOME}/{server.name}/record" for server, numbers in servers if numbers),
+                *(f"record={HOME}/{server.name}/record" for server, _ in uploads),
                 *(f"connections={number}/{cell.phones[action.phone - 1].name}/{_port(number, action)}"
                   for number, action in numbered),
             ],
@@ -86,7 +100,18 @@ def _port(number: int, action: Action) -> int:
     return (RTMP_PORT if isinstance(action.application, Live) else HTTP_PORT) + number
 
 
-def _nginx(server: Server, numbers: list[int], numbered: list[tuple[int, Action]]) -> dict[str, Any]:
+def _marked(cell: Topology, programs: Programs, argv: list[str]) -> list[str]:
+    """A program whose sockets mark what they send as video, if live video does. One that accepts connections marks the
+    answers, ACKs among them.
+    """
+    if not cell.parameters.live_marks:
+        return argv
+    return ["/usr/bin/env", f"LD_PRELOAD={programs.marks}", f"AIRBOUND_DSCP={DSCP_VIDEO}", *argv]
+
+
+def _nginx(
+    cell: Topology, programs: Programs, server: Server, numbers: list[int], numbered: list[tuple[int, Action]]
+) -> dict[str, Any]:
     home = f"{HOME}/{server.name}"
     live = [n for n in numbers if isinstance(numbered[n][1].application, Live)]
     http = [n for n in numbers if n not in live]
@@ -125,6 +150,7 @@ rtmp {{
 	}}
 }}
 """
+    argv = ["/usr/sbin/nginx", "-p", home, "-c", f"{home}/nginx.conf", "-e", "stderr"]
     modules, _, blocks = (rtmp if live else "").partition("\n")
     text = f"""{modules}
 daemon off;
@@ -143,7 +169,21 @@ events {{
         "config_file": f"{home}/nginx.conf",
         "pid_file": f"{home}/pid",
         "arrived": f"{home}/arrived",
-        "argv": ["/usr/sbin/nginx", "-p", home, "-c", f"{home}/nginx.conf", "-e", "stderr"],
+        "argv": _marked(cell, programs, argv) if live else argv,
+    }
+
+
+def _http(programs: Programs, server: Server, numbers: list[int]) -> dict[str, Any]:
+    name = f"http-{server.name}"
+    ready, addresses = f"{HOME}/{name}.ready", [f"{server.address}:{HTTP_PORT + number}" for number in numbers]
+    return {
+        "name": name,
+        "netns": server.name,
+        "directories": [],
+        "config": None,
+        "pid_file": ready,
+        "arrived": None,
+        "argv": [*programs.python_command, programs.http_transactions, "serve", ready, *addresses],
     }
 
 
@@ -164,7 +204,7 @@ def _client(cell: Topology, programs: Programs, directory: str, number: int, act
         video = f"{programs.videos}/{video_file(application)}"
         to = f"rtmp://{server.address}:{RTMP_PORT + number}/live/{number}"
         record = {"from": f"{HOME}/{server.name}/record/{number}.flv", "to": record_file(number)}
-        return client | {"argv": _ffmpeg(application, video, to), "record": record}
+        return client | {"argv": _marked(cell, programs, _ffmpeg(application, video, to)), "record": record}
     if isinstance(application, File):
         return client | {
             "argv": ["/usr/bin/curl", *_CURL, "-T", upload, f"{url}/0"],
@@ -177,6 +217,10 @@ def _client(cell: Topology, programs: Programs, directory: str, number: int, act
             "pauses": [f"{pause}-{photo}" for photo in range(1, application.count)] if application.pause_s else [],
             "pause_s": application.pause_s,
         }
+    if isinstance(application, Http):
+        words = [f"{server.address}:{HTTP_PORT + number}", str(application.clients), application.connections]
+        program = [*programs.python_command, programs.http_transactions]
+        return client | {"argv": [*program, "fetch", *words, f"{application.length_s:g}"]}
     raise ValueError(f"{action.do} has no application")
 
 
@@ -198,6 +242,7 @@ def _curl_photos(application: Photos, upload: str, pause: str, url: str) -> list
             if application.pause_s:
                 words += [*_CURL, f"file://{pause}-{photo}", "--next"]
         words += [*_CURL, *(("-H", "Connection: close") if application.connections == "each" else ())]
+        words += [] if application.asks else ["-H", "Expect:"]
         words += ["-T", upload, f"{url}/{photo}"]
     return words
 

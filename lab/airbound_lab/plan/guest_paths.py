@@ -56,8 +56,14 @@ class Programs:
     """Directory of compiled modules for that Python (run/compiled.py); if empty, all are compiled in the guest."""
     applications_watch: str = ""
     """applications_watch.py, for any Python."""
+    http_transactions: str = ""
+    """http_transactions.py, for the same."""
+    quic: str = ""
+    """airbound-quic, if a phone uploads by QUIC."""
     videos: str = ""
     """Directory of the videos that phones send live (run/videos.py), if any does."""
+    marks: str = ""
+    """libairbound-mark.so, beside the traffic generator."""
 
     @property
     def python_command(self) -> tuple[str, ...]:
@@ -102,7 +108,10 @@ def in_guest(programs: Programs) -> tuple[Programs, dict[str, str]]:
         operator_commands=file("operator", programs.operator_commands),
         senders_watch=file("watch", programs.senders_watch),
         applications_watch=file("watch", programs.applications_watch),
+        http_transactions=file("watch", programs.http_transactions),
+        quic=file("quic", programs.quic),
         videos=at(VIDEOS, programs.videos) if programs.videos else "",
+        marks=file("traffic", programs.marks),
         packages=tuple(packages),
         compiled=at(COMPILED, programs.compiled) if programs.compiled else "",
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from airbound_lab.plan import applications, certificates, classes, open_vswitch, real_programs
+from airbound_lab.plan import applications, certificates, classes, open_vswitch, quic, real_programs
 from airbound_lab.plan import topology as nodes
 from airbound_lab.settings import modes, radio
 from airbound_lab.settings.scenario import (
@@ -148,7 +148,10 @@ def plan(
             *([_watcher(cell, programs)] if components and parameters.watch_senders_ms is not None else []),
             *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
         ],
-        "real_programs": real_programs.plan(cell, mode, RESULT_DIRECTORY) if debian_programs else [],
+        "real_programs": [
+            *(real_programs.plan(cell, mode, RESULT_DIRECTORY) if debian_programs else []),
+            *quic.plan(cell, seed, programs.quic, RESULT_DIRECTORY),
+        ],
         "applications": applications.plan(cell, programs, RESULT_DIRECTORY),
         "seconds": parameters.seconds,
         "tracers": _tracers(cell, programs) if trace else [],
@@ -243,6 +246,7 @@ def traffic_plan(cell: nodes.Topology, mode: str, seed: int) -> str:
     """Return the plan for airbound-traffic; `T0_NS` is to be replaced by time zero."""
     parameters = cell.parameters
     flows = parameters.scenario.flows(parameters.terminals, parameters.seconds, seed)
+    flows = [flow for flow in flows if flow.action.protocol != quic.QUIC]
     protocols = sorted({flow.action.protocol for flow in flows if flow.direction == "up"})
     downloads = sorted({(flow.phone, flow.action.protocol) for flow in flows if flow.direction == "down"})
     lines = [f"clock t0_ns=T0_NS seconds={parameters.seconds} interval_ms=1000"]

@@ -175,6 +175,7 @@ def describe(parameters: Parameters) -> str:
             (f"{parameters.ap} access point", parameters.ap != "plain"),
             (f"Linux {parameters.kernel_line}", parameters.kernel_line != DEFAULT_KERNEL_LINE),
             ("without AQL", not parameters.aql),
+            ("live video marks its packets", parameters.live_marks),
         )
         if there
     )

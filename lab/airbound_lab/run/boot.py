@@ -42,16 +42,23 @@ def command_line(
     `medium` are parameters of mac80211_hwsim that its radios are made with, `init` is the guest's process 1.
     """
     return [
+        *guest_command(kernel, seed, init=init),
+        f"mac80211_hwsim.radios={radios}",
+        f"mac80211_hwsim.rate_control={rate_control}",
+        f"mac80211_hwsim.ap_rate_control={ap_rate_control}",
+        *(f"mac80211_hwsim.{name}={value}" for name, value in (medium or {}).items()),
+    ]
+
+
+def guest_command(kernel: Path, seed: int, *, init: Path = GUEST_INIT) -> list[str]:
+    """Return the command that boots a guest of any kind: with it begin the parameters of its kernel."""
+    return [
         *("setarch", "-R", str(kernel)),
         *(f"mem={GUEST_MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}"),
         *("con=null", "con0=fd:0,fd:1", "quiet", "loglevel=4", "panic=-1", "norandmaps"),
         *("time-travel=inf-cpu", f"time-travel-start={START_NS_SINCE_1970}", f"airbound_seed={seed}"),
         # New network namespaces do not inherit this as a sysctl, and their IPv6 would send at random moments.
         "ipv6.disable_ipv6=1",
-        f"mac80211_hwsim.radios={radios}",
-        f"mac80211_hwsim.rate_control={rate_control}",
-        f"mac80211_hwsim.ap_rate_control={ap_rate_control}",
-        *(f"mac80211_hwsim.{name}={value}" for name, value in (medium or {}).items()),
     ]
 
 

@@ -57,14 +57,16 @@ APPLICATION_TOOL_PACKAGES = {
 """Of a run with real applications (plan/applications.py)."""
 
 LAB_SOURCES = (
-    *("figures/applications", "figures/measure", "figures/player", "figures/senders", "records/flv"),
-    *("guest_programs/applications_watch", "guest_programs/operator_commands", "guest_programs/senders_watch"),
+    *("figures/applications", "figures/grants", "figures/measure", "figures/player", "figures/senders", "records/flv"),
+    *("guest_programs/applications_watch", "guest_programs/http_transactions", "guest_programs/operator_commands"),
+    "guest_programs/senders_watch",
     *(
         "plan/applications",
         "plan/certificates",
         "plan/guest_paths",
         "plan/guest_plan",
         "plan/open_vswitch",
+        "plan/quic",
         "plan/real_programs",
         "plan/topology",
     ),
@@ -115,8 +117,17 @@ def check_tools(
         )
 
 
-def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace: bool = False) -> Programs:
-    """Find our own programs; MissingError names those that are needed and not built."""
+def programs(
+    modes: Iterable[str],
+    build: Path = REPOSITORY / "build",
+    *,
+    trace: bool = False,
+    marks: bool = False,
+    quic: bool = False,
+) -> Programs:
+    """Find our own programs; MissingError names those that are needed and not built. `marks`: applications mark what
+    they send; `quic`: phones upload by QUIC.
+    """
     interpreter, packages = _interpreter(os.environ.get("AIRBOUND_LAB_PYTHON", sys.executable))
     found = Programs(
         traffic=str(build / "airbound-traffic"),
@@ -127,9 +138,12 @@ def programs(modes: Iterable[str], build: Path = REPOSITORY / "build", *, trace:
         operator_commands=str(GUEST_PROGRAMS / "operator_commands.py"),
         senders_watch=str(GUEST_PROGRAMS / "senders_watch.py"),
         applications_watch=str(GUEST_PROGRAMS / "applications_watch.py"),
+        http_transactions=str(GUEST_PROGRAMS / "http_transactions.py"),
         packages=packages,
+        marks=str(build / "libairbound-mark.so"),
+        quic=str(build / "airbound-quic") if quic else "",
     )
-    needed = [found.traffic]
+    needed = [found.traffic, *([found.marks] if marks else []), *([found.quic] if quic else [])]
     if any(variant.has_agents(mode) for mode in modes):
         needed += [found.access_point_agent, found.phone_agent]
     elif trace:
@@ -210,7 +224,13 @@ def check_line(kernel: Path, line: KernelLine) -> None:
 
 
 def hashes(
-    programs: Programs, *, agents: bool, ovs: bool = False, applications: bool = False, path: str = SYSTEM_PATH
+    programs: Programs,
+    *,
+    agents: bool,
+    ovs: bool = False,
+    applications: bool = False,
+    marks: bool = False,
+    path: str = SYSTEM_PATH,
 ) -> dict[str, str]:
     """Hashes of all programs that the figures of a run depend on, beside the kernel: tools, sources, our own programs.
 
@@ -219,6 +239,10 @@ def hashes(
     tools = _tools(ovs=ovs, applications=applications)
     found = {tool: sha256(Path(where)) for tool in tools if (where := _where(tool, path))}
     found["traffic"] = sha256(Path(programs.traffic))
+    if marks:
+        found["marks"] = sha256(Path(programs.marks))
+    if programs.quic:
+        found["quic"] = sha256(Path(programs.quic))
     found["lab"] = _sha256_of([*(LAB / f"{name}.py" for name in LAB_SOURCES), *(LAB / "guest").glob("*.py")])
     if agents:
         found["access point agent"] = sha256(Path(programs.access_point_agent))

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 
 from airbound_lab.errors import LabError
 from airbound_lab.figures import applications as application_figures
-from airbound_lab.figures import capacity, measure, senders
+from airbound_lab.figures import capacity, grants, measure, senders
 from airbound_lab.figures.results import Results, Run
 from airbound_lab.medium import attempts
-from airbound_lab.plan import applications, guest_paths, guest_plan, topology
+from airbound_lab.plan import applications, guest_paths, guest_plan, quic, topology
 from airbound_lab.records import airtime
 from airbound_lab.records import trace as trace_module
 from airbound_lab.run import boot, compiled, videos
@@ -198,8 +198,8 @@ def _directory(setting: Setting, task: Task) -> Path:
 
 
 def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -> Run:
-    with (directory / "samples.jsonl").open(encoding="utf-8") as lines:
-        samples = measure.parse(lines)
+    files = [directory / "samples.jsonl", *(directory / name for name in quic.sample_files(parameters, task.seed))]
+    samples = measure.parse(line for path in files for line in path.read_text(encoding="utf-8").splitlines())
     if samples.errors:
         raise LabError(f"traffic failed: {'; '.join(samples.errors)}; logs: {directory}")
     end = json.loads((directory / "end.json").read_text(encoding="utf-8"))
@@ -208,7 +208,13 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
         found = measure.figures(cell, parameters.modes[0], task.seed, samples)
         counted = airtime.parse((directory / "log" / "airtime.log").read_text(encoding="utf-8"))
         air_jain = measure.air_jain(cell, task.seed, counted)
-        run = replace(found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"], air_jain=air_jain)
+        phones = tuple(
+            replace(phone, air_s=air_s) for phone, air_s in zip(found.phones, measure.air_s(cell, counted), strict=True)
+        )
+        run = replace(
+            found, mode=task.mode, peak_memory_kib=end["peak_memory_kib"], air_jain=air_jain, phones=phones,
+            grants=_grants(directory, cell),
+        )  # fmt: skip
         if (answers := directory / guest_plan.SENDERS_FILE).exists():
             run = _with_answers(run, answers, parameters, end["time_zero_monotonic_us"] * 1000)
         run = replace(run, applications=_applications(directory, cell, end))
@@ -216,12 +222,20 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
         raise LabError(f"samples: {explain(error)}; logs: {directory}") from error
     if not trace:
         return run
-    phones = []
+    traced = []
     for node, phone in zip(cell.phones, run.phones, strict=True):
         with (directory / guest_plan.trace_file(node)).open(encoding="utf-8", newline="") as lines:
             history = trace_module.parse(lines, end["time_zero_monotonic_us"], parameters.seconds)
-        phones.append(replace(phone, trace=history))
-    return replace(run, phones=tuple(phones))
+        traced.append(replace(phone, trace=history))
+    return replace(run, phones=tuple(traced))
+
+
+def _grants(directory: Path, cell: topology.Topology) -> grants.Grants | None:
+    parameters = cell.parameters
+    if not parameters.scenario.live() or not variant.has_agents(parameters.modes[0]):
+        return None
+    log = (directory / "log" / "controller.log").read_text(encoding="utf-8")
+    return grants.parse(log, {phone.address: phone.index for phone in cell.phones})
 
 
 def _applications(

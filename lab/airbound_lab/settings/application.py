@@ -6,6 +6,10 @@
   video has is ffmpeg's fifo muxer's: it `drop`s what is queued and goes on with the next key frame, or it `wait`s.
 - `file`: one file, by curl to nginx's WebDAV.
 - `photos`: several files, one after the other, on `one` connection or `each` on one of its own, with a pause.
+
+And a program of our own, which repeats a benchmark:
+
+- `http`: clients that fetch one byte, again and again (guest_programs/http_transactions.py).
 """
 
 from __future__ import annotations
@@ -58,7 +62,23 @@ class Photos:
     size_bytes: SizeBytes = 1_000_000
     connections: Literal["one", "each"] = "one"
     pause_s: Annotated[float, Field(ge=0, le=60)] = 0.0
+    asks: bool = True
+    """Before each photo curl asks the server whether it may send it (`Expect: 100-continue`), which takes a round trip.
+    Libraries that apps use (OkHttp, URLSession) do not, unless the app wants it."""
     send_buffer_bytes: SendBufferBytes = None
 
 
-Application = Annotated[Live | File | Photos, Field(discriminator="kind")]
+@dataclass(frozen=True, slots=True, config=STRICT)
+class Http:
+    """Transactions of one byte by clients of which each begins the next one when the last one has ended."""
+
+    kind: Literal["http"] = "http"
+    clients: Annotated[int, Field(ge=1, le=100)] = 1
+    connections: Literal["one", "each"] = "each"
+    """One for each client, or one for each transaction."""
+    length_s: Annotated[float, Field(gt=0, le=3600)] = 10.0
+    """No transaction begins later; one that has not ended by then does not count."""
+    send_buffer_bytes: SendBufferBytes = None
+
+
+Application = Annotated[Live | File | Photos | Http, Field(discriminator="kind")]

@@ -108,19 +108,19 @@ def pairs(text: str) -> tuple[tuple[int, int], ...]:
     return found
 
 
-def seeds(text: str) -> tuple[int, ...]:
+def numbers(text: str) -> tuple[int, ...]:
     """Read 1..5 or 1,4,9."""
     try:
         if ".." in text:
             first, last = (int(part) for part in text.split(".."))
-            numbers = tuple(range(first, last + 1))
+            found = tuple(range(first, last + 1))
         else:
-            numbers = tuple(int(part) for part in text.split(","))
+            found = tuple(int(part) for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is neither A..B nor a list of whole numbers") from None
-    if not numbers:
+    if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is an empty range")
-    return numbers
+    return found
 
 
 def _of(known: tuple[str, ...], text: str) -> tuple[str, ...]:

@@ -89,7 +89,7 @@ class Parameters:
         Option(
             "several seeds: 1..5 or 1,4,9; the table gives median and range",
             "A..B",
-            read=arguments.seeds,
+            read=arguments.numbers,
             instead=Option(
                 "same seed, same result (default: {default})",
                 "N",
@@ -113,7 +113,13 @@ class Parameters:
     ] = "minstrel"
     ap_rate_control: Annotated[values.RateControl | None, Option("the access point's (default: as the phones')")] = None
     """None: the phones', radios of one time."""
-    qdisc: Annotated[Qdisc | None, Option("the phones' (default: pfifo, with bbr fq)")] = None
+    qdisc: Annotated[
+        Qdisc | None,
+        Option(
+            "the phones' (default: pfifo, with bbr fq)",
+            settings=tuple(Setting(f"phones-{name}", OF_PHONES, name) for name in ("fq_codel", "cake-diffserv4")),
+        ),
+    ] = None
     """None: the mode's own."""
     queue_packets: Annotated[
         values.Packets, Option("packets in it, if it is not CAKE (default: {default})", "N", name="queue")
@@ -158,6 +164,14 @@ class Parameters:
         ),
     ] = None
     """With or without bounds; None: no limit."""
+    live_marks: Annotated[
+        bool,
+        Option(
+            "live video marks its packets as video (DSCP AF41), and its server the answers",
+            settings=(Setting("live-marks", OF_PHONES, value=True),),
+        ),
+    ] = False
+    """By the applications themselves, as without any controller."""
     pacing_percent: Annotated[
         Annotated[int, Field(ge=1, le=1000)] | None,
         Option(

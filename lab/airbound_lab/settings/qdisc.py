@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Qdisc = Literal["pfifo", "pfifo_fast", "fq_codel", "fq", "cake", "cake-ack-filter"]
+Qdisc = Literal["pfifo", "pfifo_fast", "fq_codel", "fq", "cake", "cake-ack-filter", "cake-diffserv4"]
 QDISCS: tuple[str, ...] = get_args(Qdisc)
 
-CAKE = {"cake": "cake unlimited", "cake-ack-filter": "cake unlimited ack-filter"}
+CAKE = {
+    "cake": "cake unlimited",
+    "cake-ack-filter": "cake unlimited ack-filter",
+    "cake-diffserv4": "cake unlimited diffserv4",
+}
 
 
 def arguments(qdisc: str, packets: int) -> str:

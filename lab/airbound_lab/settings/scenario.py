@@ -5,7 +5,8 @@ A scenario is a list of actions on a time line whose zero is the moment at which
 
 - `start-traffic` of a phone (until its `stop-traffic`, or to the end): TCP or UDP, paced or
   saturating, optionally on and off in turn; up, from the phone to its server, or down. Paced TCP is written every 5 ms
-  or, if that is longer, 11,584 bytes at a time, as by an application that has no more to send;
+  or, if that is longer, 11,584 bytes at a time, as by an application that has no more to send. QUIC only goes up, as
+  fast as its congestion control lets it (lab/quic);
 - `stop-traffic` of a phone, in one direction;
 - `kill` (SIGKILL), `stop` (SIGTERM), `pause` (SIGSTOP), `continue` (SIGCONT) and `start` of a component:
   `controller`, `ap`, or `phone1`, `phone2`, ... (the agent, not the phone), or `phones`, every phone's agent; `switch`
@@ -18,7 +19,7 @@ A scenario is a list of actions on a time line whose zero is the moment at which
   that is carried away, or after it took its leave;
 - `walk` of a phone: within `over_s` its distance from an `access_point` (0: from all) goes from `from_m` to `to_m`, at
   constant speed. Until then it is where its first walk begins, after that where the last one ended;
-- `start-application` of a phone: a real program sends to the phone's server by TCP (settings/application.py), with the
+- `start-application` of a phone: a program sends to the phone's server by TCP (settings/application.py), with the
   congestion control of the mode, until it has sent all, or to the end.
 
 What goes up by `start-traffic` or `start-application` may be of a class by the phones' tables (`app_class`; an
@@ -97,7 +98,7 @@ def _agents(terminals: int) -> list[str]:
 
 AppClass = Literal["", "none", "live", "burst", "bulk", "background"]
 """Of what a phone sends, by its table. Empty: that of an application's kind, and none of other traffic."""
-CLASS_OF_KIND: dict[str, AppClass] = {"live": "live", "photos": "burst", "file": "bulk"}
+CLASS_OF_KIND: dict[str, AppClass] = {"live": "live", "photos": "burst", "file": "bulk", "http": "none"}
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -109,7 +110,7 @@ class Action:
     phone: Annotated[int, Field(ge=0)] = 0
     direction: Direction = "up"
     component: str = ""
-    protocol: Literal["tcp", "udp"] = "tcp"
+    protocol: Literal["tcp", "udp", "quic"] = "tcp"
     rate_mbps: Annotated[float, Field(ge=0.001, le=1000)] | None = None
     payload_bytes: Annotated[int, Field(ge=1, le=ETHERNET_PAYLOAD_BYTES)] = SATURATION_PAYLOAD_BYTES
     on_s: Seconds | None = None
@@ -131,6 +132,8 @@ class Action:
             raise ValueError("on_s and off_s belong together")
         if self.direction == "down" and self.protocol == "udp" and self.rate_mbps is None:
             raise ValueError("udp that goes down needs rate_mbps: a server's socket does not limit it")
+        if self.protocol == "quic" and not self._is_plain_upload():
+            raise ValueError("quic is of what a phone sends up, without a rate, pauses, a class or a mark")
         walks = [value is not None for value in (self.from_m, self.to_m, self.over_s)]
         if any(walks) != (self.do in WALKING_ACTIONS) or any(walks) != all(walks):
             raise ValueError("from_m, to_m and over_s belong together, and to a walk")
@@ -142,6 +145,10 @@ class Action:
         if self.marked and not (self.do == "start-traffic" and sends_up):
             raise ValueError("marked is of traffic that a phone sends up")
         return self
+
+    def _is_plain_upload(self) -> bool:
+        chosen = self.rate_mbps is not None or self.on_s is not None or bool(self.app_class) or self.marked
+        return self.do == "start-traffic" and self.direction == "up" and not chosen
 
     def is_traffic_of(self, phone: int, direction: Direction) -> bool:
         """Whether the action starts or stops traffic of a phone in a direction."""
@@ -245,6 +252,10 @@ class Scenario:
     def saturates(self) -> bool:
         """Whether a UDP sender is limited by nothing but its socket."""
         return any(a.do == "start-traffic" and a.protocol == "udp" and a.rate_mbps is None for a in self.actions)
+
+    def has_quic(self) -> bool:
+        """Whether a phone uploads by QUIC."""
+        return any(action.protocol == "quic" for action in self.actions)
 
     def needs_certificates(self) -> bool:
         """Whether an action is about certificates."""

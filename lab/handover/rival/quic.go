@@ -4,24 +4,21 @@ package rival
 
 import (
 	"context"
-	"crypto/ed25519"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"time"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/airbound/airbound/lab/internal/selfsigned"
 )
 
 const (
 	protocolOfQUIC = "records"
 	// idleTimeout is longer than any case: a connection that is silent is not to end.
 	idleTimeout = 5 * time.Minute
-	certificate = 100 * 365 * 24 * time.Hour
 )
 
 // overQUIC sends all records over one stream of QUIC. With `migrates` it goes to another local port when the path is
@@ -111,7 +108,7 @@ func (q *overQUIC) migrate() error {
 }
 
 func serveQUIC(ctx context.Context, env *Env, config *quic.Config) error {
-	own, err := ownCertificate()
+	own, err := selfsigned.Certificate()
 	if err != nil {
 		return err
 	}
@@ -144,19 +141,4 @@ func acceptQUIC(ctx context.Context, env *Env, listener *quic.Listener) error {
 		return fmt.Errorf("accept a stream: %w", err)
 	}
 	return deliver(env, stream)
-}
-
-// ownCertificate makes a certificate of the server's own.
-func ownCertificate() (tls.Certificate, error) {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make a key: %w", err)
-	}
-	now := time.Now()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now, NotAfter: now.Add(certificate)}
-	signed, err := x509.CreateCertificate(rand.Reader, template, template, public, private)
-	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("make a certificate: %w", err)
-	}
-	return tls.Certificate{Certificate: [][]byte{signed}, PrivateKey: private}, nil
 }

@@ -28,6 +28,10 @@ type Parameters struct {
 	IntervalUS int64
 	// Destinations is how many addresses all terminals send to; 0 gives each cell one of its own.
 	Destinations int
+	// Flows is how many of them each sends to at the same time, at most FlowsMax; 0 is as 1.
+	Flows int
+	// Classes has each flow be of an application with a class, and the terminals able to do what that calls for.
+	Classes bool
 	// ChangeEveryUS is between two changes of a cell's set of senders.
 	ChangeEveryUS int64
 	// RoamEveryUS and ReconnectEveryUS are means of one station and one agent.
@@ -83,12 +87,13 @@ func (p Parameters) source(first uint32, number int) netip.Addr {
 }
 
 // destination is an address of 198.18.0.0/15, which is for benchmarks (RFC 2544).
-func (p Parameters) destination(cell, terminal int) (netip.Addr, int64) {
+func (p Parameters) destination(cell, terminal, flow int) (netip.Addr, int64) {
 	number := cell
 	if p.Destinations > 0 {
 		number = terminal % p.Destinations
 	}
 	const first, count = 198<<24 | 18<<16, 1 << 17
+	number += flow * (count / FlowsMax)
 	// Minimum RTTs of 20 to 60 ms: a share of the capacity is tens of segments, so the bounds of n and n / 2 differ by
 	// more than a controller tolerates.
 	const rttBaseUS, rttStepUS, rttSteps = 20_000, 4_000, 11

@@ -41,12 +41,10 @@ type Terminal struct {
 	cell    *Cell
 	station station
 
-	// The TCP connection that it sends over.
-	destination []byte
-	minRTTUS    uint32
-	ratio       float64
-	delivered   float64
-	sending     bool
+	// What it sends over.
+	flows   []flow
+	ratio   float64
+	sending bool
 
 	// The agent.
 	number          int
@@ -71,6 +69,9 @@ type Terminal struct {
 	generation      uint64
 	leaseEndUS      int64
 	streamGenerated uint64
+	flowsGeneration uint64
+	flowsEndUS      int64
+	flowsGenerated  uint64 // of the last set on this stream
 	refused         uint64
 }
 
@@ -88,10 +89,8 @@ func newTerminal(p Parameters, cellNumber, number int, nowUS int64) *Terminal {
 		nextReportUS:  math.MaxInt64,
 		nextSampleUS:  math.MaxInt64,
 	}
-	address, minRTTUS := p.destination(cellNumber, number)
-	t.destination = address.AsSlice()
 	const ownDelayMaxUS = 1_000
-	t.minRTTUS = uint32(minRTTUS + t.random.Int64N(ownDelayMaxUS)) //nolint:gosec // milliseconds
+	t.flows = newFlows(p, cellNumber, number, t.random.Int64N(ownDelayMaxUS))
 	t.phaseUS = t.random.Int64N(p.IntervalUS)
 	t.heartbeatPhase = t.random.Float64()
 	t.ratio = ratioMin + t.random.Float64()*(ratioMax-ratioMin)
@@ -134,6 +133,7 @@ func (t *Terminal) SettledSinceUS() int64 {
 // Connected starts a stream: a first report is due.
 func (t *Terminal) Connected(nowUS int64) {
 	t.connected, t.connectedUS, t.introduced, t.streamGenerated = true, nowUS, false, 0
+	t.flowsGenerated = 0
 	t.due(airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_INTERVAL)
 	t.plan(nowUS)
 }
@@ -206,6 +206,9 @@ func (t *Terminal) Wake(nowUS int64) bool {
 		t.due(airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED)
 		t.plan(nowUS)
 	}
+	if t.flowsGeneration != 0 && nowUS >= t.flowsEndUS {
+		t.flowsGeneration = 0
+	}
 	if !t.connected {
 		return false
 	}
@@ -234,7 +237,14 @@ func (t *Terminal) wander() {
 // advance counts what the terminal delivered since it was last called.
 func (t *Terminal) advance(nowUS int64) {
 	if t.sending {
-		t.delivered += t.cell.bytesPerUS() * float64(nowUS-t.advancedUS)
+		live, other := t.rates()
+		for i := range t.flows {
+			rate := other
+			if t.flows[i].class == airboundv1.ApplicationClass_APPLICATION_CLASS_LIVE {
+				rate = live
+			}
+			t.flows[i].delivered += rate * float64(nowUS-t.advancedUS)
+		}
 	}
 	t.advancedUS = nowUS
 }
@@ -255,11 +265,20 @@ func (t *Terminal) Report(nowUS int64, report *airboundv1.TerminalReport) {
 	report.Agent = nil
 	if !t.introduced {
 		report.Agent, t.introduced = agent, true
+		if t.cell.p.Classes {
+			report.Agent = agentWithFlows
+		}
 	}
-	if len(report.GetDestinations()) != 1 {
-		report.Destinations = []*airboundv1.Destination{{Events: &airboundv1.EventCounts{}}}
+	report.Flows = nil
+	if t.cell.p.Classes {
+		report.Flows = &airboundv1.FlowState{Generation: t.flowsGeneration}
 	}
-	t.fill(report.GetDestinations()[0])
+	for len(report.GetDestinations()) < len(t.flows) {
+		report.Destinations = append(report.Destinations, &airboundv1.Destination{Events: &airboundv1.EventCounts{}})
+	}
+	for i := range t.flows {
+		t.fill(&t.flows[i], report.GetDestinations()[i])
+	}
 	t.reportedRatio, t.dueTrigger = t.ratio, 0
 	t.plan(nowUS)
 }
@@ -272,24 +291,13 @@ var agent = &airboundv1.Agent{
 	},
 }
 
-func (t *Terminal) fill(d *airboundv1.Destination) {
-	d.Address = t.destination
-	d.Connections = 1
-	d.SrttUs = uint32(float64(t.minRTTUS) * t.ratio)
-	d.MinRttUs = t.minRTTUS
-	d.MssBytes = segmentBytes
-	d.DeliveredBytes = uint64(t.delivered)
-	d.SsthreshSegs = math.MaxInt32
-	if t.sending {
-		inFlight := t.cell.bytesPerUS() * float64(d.GetSrttUs())
-		d.ConnectionsSending = 1
-		d.CwndSegs = uint32(inFlight/segmentBytes) + 1
-		d.QueuedBytes = uint64(inFlight) + 1
-	} else {
-		const initialWindow = 10
-		d.ConnectionsSending, d.CwndSegs, d.QueuedBytes = 0, initialWindow, 0
-	}
-	d.Events.Sack = d.GetDeliveredBytes() >> 20
+var agentWithFlows = &airboundv1.Agent{
+	Version: agentVersion,
+	BackEnd: &airboundv1.BackEnd{
+		Name: "procfs", CanSetMax: true, CanSetMin: true, CanSelectDestination: true, CanSelectUid: true,
+		CanSelectUidDestination: true, RulesMax: rulesMax,
+	},
+	CanMark: true, CanAdmit: true, CanPace: true, FlowsMax: FlowsMax,
 }
 
 // Command carries out a command of the controller, after what was due before it: a lease that ended is not renewed, and
@@ -301,6 +309,12 @@ func (t *Terminal) Command(nowUS int64, command *airboundv1.TerminalCommand) {
 		t.setBounds(nowUS, c.SetBounds)
 	case *airboundv1.TerminalCommand_RenewLease:
 		t.renewLease(nowUS, c.RenewLease)
+	case *airboundv1.TerminalCommand_SetFlows:
+		if !t.cell.p.Classes {
+			t.refused++
+			return
+		}
+		t.setFlows(nowUS, c.SetFlows)
 	case *airboundv1.TerminalCommand_SetReporting:
 		t.setReporting(nowUS, c.SetReporting)
 	default:

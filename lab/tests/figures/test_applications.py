@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from airbound_lab.errors import LabError
-from airbound_lab.figures.application_results import Connections, Transfer
+from airbound_lab.figures.application_results import Connections, Transactions, Transfer
 from airbound_lab.figures.applications import Records, figures, parse
-from airbound_lab.settings.application import Application, File, Live, Photos
+from airbound_lab.settings.application import Application, File, Http, Live, Photos
 from airbound_lab.settings.scenario import Action
 
 ZERO_NS, ZERO_S = 5_000_000_000, 1_700_000_000.0
@@ -117,3 +117,35 @@ def test_a_sender_that_still_runs_may_still_send_them() -> None:
     found = of_one(Live(length_s=7), ended=ended, **recorded(list(range(0, 4000, 40)), delay_ms=100))
     [interruption] = found.interruptions("continued")
     assert interruption.start_s + interruption.length_s == pytest.approx(30.0)
+
+
+def lines(*transactions: tuple[int, float, float]) -> str:
+    """What clients print: number, begin and end in seconds of the run."""
+    return "".join(
+        f"{n} {ZERO_NS + round(began * 1e9)} {ZERO_NS + round(ended * 1e9)}\n" for n, began, ended in transactions
+    )
+
+
+def test_transactions_have_their_clients_times_and_the_last_ones_have_not_ended() -> None:
+    output = lines((0, 10, 10.5), (1, 10, 12), (0, 10.6, 10.85))
+    found = of_one(Http(clients=3, length_s=4), at_s=10.0, outputs={0: output}).transactions
+    assert found == Transactions((500.0, 2000.0, 250.0), (3150.0, 2000.0, 4000.0))
+
+
+def test_a_transaction_that_ends_after_the_time_is_not_counted() -> None:
+    output = lines((0, 10, 11), (0, 11, 14.001))
+    found = of_one(Http(clients=1, length_s=4), at_s=10.0, outputs={0: output}).transactions
+    assert found == Transactions((1000.0,), (3000.0,))
+
+
+def test_clients_that_the_run_outlives_fetch_until_its_end() -> None:
+    found = of_one(Http(clients=1, length_s=100), at_s=10.0, ended={"statuses": {"0": None}, "arrived": ""})
+    assert (found.status, found.transactions) == ("running", Transactions((), (20_000.0,)))
+
+
+def test_a_transaction_that_failed_is_no_result() -> None:
+    output = f"{lines((0, 1, 2))}error: the octet 6 for /5\n"
+    with pytest.raises(LabError, match="application 0: error: the octet 6 for /5"):
+        of_one(Http(), outputs={0: output})
+    with pytest.raises(LabError, match="invalid literal"):
+        of_one(Http(), outputs={0: "0 1 x\n"})

@@ -173,6 +173,12 @@ def test_air_times_are_compared_of_the_flows_that_share() -> None:
     assert measure.air_jain(cell, 1, none) is None
 
 
+def test_a_phones_time_on_the_air_is_of_both_ways() -> None:
+    cell = topology.build(Parameters(terminals=2, seconds=10, warmup_seconds=1))
+    first, _ = (phone.mac for phone in cell.phones)
+    assert measure.air_s(cell, {first: Airtime(3_000_000, 70_000, 12)}) == [3.07, None]
+
+
 def test_air_times_of_downloads_are_those_of_what_the_access_point_sent() -> None:
     download = Scenario("download", (Action(0, "start-traffic", direction="down"),))
     cell = topology.build(Parameters(terminals=2, seconds=10, warmup_seconds=1, scenario=download))

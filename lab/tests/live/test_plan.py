@@ -38,6 +38,15 @@ def test_the_access_point_limits_windows_unless_it_is_not_to() -> None:
         assert not any("--window-clamp" in phone["argv"] for phone in phones)
 
 
+def test_phones_have_the_table_of_their_applications() -> None:
+    plan = plans.plan(SETTINGS, PROGRAMS, LINK)
+    access_point, *phones = plan["agents"]
+    assert plan["applications_table"].startswith("live uid ")
+    assert "--applications" not in access_point["argv"]
+    for phone in phones:
+        assert phone["argv"][phone["argv"].index("--applications") + 1] == "/run/lab/applications.table"
+
+
 def test_each_agent_has_its_own_certificate_and_token() -> None:
     plan = plans.plan(SETTINGS, PROGRAMS, LINK)
     for agent in plan["agents"]:

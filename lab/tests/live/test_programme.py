@@ -15,6 +15,12 @@ from airbound_lab.live.programme import activities
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def test_each_upload_has_an_app_of_its_own_and_a_class() -> None:
+    assert set(programme.UIDS) == set(programme.CLASSES) == set(programme.UPLOADS)
+    assert programme.table() == "live uid 10001\nburst uid 10002\nbulk uid 10003\n"
+
+
 SEEDS = st.integers(0, 2**31 - 1)
 PHONES = st.integers(1, 100)
 

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,6 +131,23 @@ def test_an_upload_has_its_kernel_s_rtt_until_it_ends(
     assert rtt_ms is not None
     assert 0 < rtt_ms < 500  # it was measured within the half second
     assert video.srtt_ms() is None
+
+
+def test_an_upload_is_of_its_app(loop: Loop, results: Results, server: tuple[Server, int]) -> None:
+    own = os.geteuid()
+    uid = 10_001 if own == 0 else own
+    video = Upload(loop, "", (HERE, (HERE, server[1])), 0, results.add, frame_bytes=10_000, uid=uid)
+    owners: list[int] = []
+
+    def look() -> None:
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]]
+        owners.extend(int(line[7]) for line in lines if line[2] == f"0100007F:{server[1]:04X}")
+        video.stop()
+
+    loop.after(0.2, look)
+    assert results.wait(1) == [""]
+    assert owners == [uid]
+    assert os.geteuid() == own
 
 
 def test_nobody_listens(upload: Callable[..., Upload], results: Results) -> None:

@@ -11,6 +11,7 @@ from airbound.v1 import operations_pb2, operations_pb2_grpc, terminal_pb2, termi
 from airbound_lab import cli
 from airbound_lab.load import cli as load
 from airbound_lab.load import rawserver
+from airbound_lab.run import host
 from airbound_testing.agents import channel
 from airbound_testing.identities import Identities
 
@@ -23,6 +24,11 @@ def test_the_program_is_given_the_virtualenvs_commands(tmp_path: Path) -> None:
     assert words[-2:] == ["--cells", "3"]
     assert "/venv/bin/airbound controller {plain-text} --config {config}" in words
     assert any(word.startswith("/venv/bin/python -m airbound_lab.load.rawserver ") for word in words)
+
+
+def test_the_program_is_where_it_is_built() -> None:
+    # scripts/build.sh builds into build/ of the checkout.
+    assert load.PROGRAM.relative_to(host.REPOSITORY) == Path("build", "airbound-load")
 
 
 def test_without_the_program_it_says_what_to_do(

@@ -10,7 +10,7 @@ from airbound_lab.guest import applications as guest
 from airbound_lab.plan import applications, guest_plan
 from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.run import videos
-from airbound_lab.settings.application import File, Live, Photos
+from airbound_lab.settings.application import File, Http, Live, Photos
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import APPLICATION_ACTIONS, Action, Scenario
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 PROGRAMS = Programs(
     "/b/airbound-traffic", "/b/python", "/b/controller", "/b/airbound-ap", "/b/airbound-phone", "/b/commands.py",
-    applications_watch="/b/applications_watch.py", videos="/v",
+    applications_watch="/b/applications_watch.py", http_transactions="/b/http.py", videos="/v",
+    marks="/b/libairbound-mark.so",
 )  # fmt: skip
 APPLICATIONS = (
     Action(3, "start-application", phone=2, application=Photos(count=3, pause_s=1.5)),
@@ -71,11 +72,55 @@ def test_each_goes_to_its_phones_server_by_a_port_of_its_own() -> None:
     assert watched == ["connections=0/sta1/1935", "connections=1/sta2/8081", "connections=2/sta3/8082"]
 
 
+def test_who_fetches_has_a_server_of_its_own_that_needs_no_configuration() -> None:
+    fetches = Action(3, "start-application", phone=2, application=Http(clients=8, connections="one", length_s=2.5))
+    photos = Action(4, "start-application", phone=2, application=Photos())
+    part = plan_of(actions=(fetches, photos))["applications"]
+    nginx, http = part["servers"]
+    assert (nginx["netns"], http["netns"]) == ("server2", "server2")
+    assert "listen 10.0.5.1:8081;" in nginx["config"]
+    assert "8080" not in nginx["config"]
+    assert (http["config"], http["arrived"], http["directories"]) == (None, None, [])
+    assert http["argv"] == ["/b/python", "-S", "/b/http.py", "serve", http["pid_file"], "10.0.5.1:8080"]
+    client, _ = part["clients"]
+    assert client["argv"] == ["/b/python", "-S", "/b/http.py", "fetch", "10.0.5.1:8080", "8", "one", "2.5"]
+    assert [word for word in part["watch"]["argv"] if "=" in word] == [
+        "record=/run/lab/applications/server2/record", "connections=0/sta2/8080", "connections=1/sta2/8081"
+    ]  # fmt: skip
+
+
+def test_who_fetches_has_no_class_and_no_user_of_its_own() -> None:
+    fetches = Action(3, "start-application", phone=2, application=Http())
+    assert fetches.class_name() == ""
+    [client] = plan_of("airbound", (fetches,))["applications"]["clients"]
+    assert client["argv"][0] == "/b/python"
+
+
+def test_photos_go_without_asking_if_that_is_wanted() -> None:
+    photos = replace(APPLICATIONS[0], application=Photos(count=3, asks=False))
+    [client] = plan_of(actions=(photos,))["applications"]["clients"]
+    assert client["argv"].count("Expect:") == 3
+
+
+def test_live_video_marks_what_it_sends_and_its_server_the_answers() -> None:
+    scenario = Scenario("applications", APPLICATIONS)
+    parameters = Parameters(scenario=scenario, terminals=3, wired_delays_ms=(4.0, 64.0), seconds=30, live_marks=True)
+    part = guest_plan.plan(parameters, "cubic", 1, PROGRAMS)["applications"]
+    mark = ["/usr/bin/env", "LD_PRELOAD=/b/libairbound-mark.so", "AIRBOUND_DSCP=34"]
+    live, *others = ([word for word in client["argv"] if not word.startswith("-")] for client in part["clients"])
+    assert [word for word in live if word in mark] == mark
+    assert not any(word in mark for words in others for word in words)
+    with_live, without = part["servers"]
+    assert with_live["argv"][:3] == mark
+    assert without["argv"][0] == "/usr/sbin/nginx"
+
+
 def test_photos_on_a_connection_each_close_it() -> None:
     [each] = plan_of(actions=(replace(APPLICATIONS[0], application=Photos(count=4, connections="each")),))[
         "applications"
     ]["clients"]
     assert each["argv"].count("Connection: close") == 4
+    assert "Expect:" not in each["argv"]
     assert each["pauses"] == []
     [one] = plan_of(actions=APPLICATIONS[:1])["applications"]["clients"]
     assert "Connection: close" not in one["argv"]

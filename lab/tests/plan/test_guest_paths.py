@@ -28,9 +28,12 @@ def programs_at(place: str) -> Programs:
         operator_commands=f"{place}/lab/operator_commands.py",
         senders_watch=f"{place}/lab/senders_watch.py",
         applications_watch=f"{place}/lab/applications_watch.py",
+        http_transactions=f"{place}/lab/http_transactions.py",
+        quic=f"{place}/build/airbound-quic",
         videos=f"{place}/cache/videos/0123",
         packages=(f"{place}/.venv/site-packages", f"{place}/dist-packages"),
         compiled=f"{place}/cache/python/0123",
+        marks=f"{place}/build/libairbound-mark.so",
     )
 
 

@@ -47,6 +47,8 @@ def test_only_what_the_modes_need_must_be_built(tmp_path: Path) -> None:
     assert host.programs(("cubic", "bbr"), build=tmp_path).traffic == str(tmp_path / "airbound-traffic")
     with pytest.raises(UsageError, match=r"airbound-ap.*airbound-phone"):
         host.programs(("cubic", "bdp@aifsn=4"), build=tmp_path)
+    with pytest.raises(UsageError, match=r"not built: .*libairbound-mark\.so; run: make build"):
+        host.programs(("cubic",), build=tmp_path, marks=True)
 
 
 def test_python_is_the_interpreter_behind_a_virtual_environment(
@@ -97,6 +99,9 @@ def test_the_hashes_are_of_all_that_a_mode_uses(tmp_path: Path) -> None:
     alone, with_agents = (host.hashes(programs, agents=agents) for agents in (False, True))
     assert set(with_agents) - set(alone) == {"access point agent", "phone agent", "controller"}
     assert {"traffic", "lab", "hostapd", "tc"} <= set(alone)
+    assert "marks" not in alone
+    (tmp_path / "libairbound-mark.so").touch(mode=0o755)
+    assert set(host.hashes(programs, agents=False, marks=True)) - set(alone) == {"marks"}
     (tmp_path / "airbound-traffic").write_text("changed", encoding="utf-8")
     changed = host.hashes(programs, agents=True)
     assert {name for name in changed if changed[name] != with_agents[name]} == {"traffic"}

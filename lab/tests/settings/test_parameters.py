@@ -92,7 +92,7 @@ def test_parameters_survive_a_round_trip_through_json(parameters: Parameters) ->
         ({"loss_percent": float("inf")}, "--loss: inf: "),
         ({"modes": ()}, "--modes: "),
         ({"modes": ("newreno",)}, "--modes[0]: 'newreno': none of cubic, reno, bbr, vegas, cdg, westwood, illinois"),
-        ({"modes": ("cubic@red",)}, "--modes[0]: 'cubic@red': 'red' is none of pfifo"),
+        ({"modes": ("cubic@red",)}, "--modes[0]: 'cubic@red': 'red' is none of phones-fq_codel, phones-cake-diffserv4"),
         ({"modes": ("bdp", "cubic@aifsn=16")}, "--modes: 'cubic@aifsn=16': --ap-aifsn: 16: "),
         (
             {"modes": ("cubic@cwmax=31",), "ap_cw_min": 63},

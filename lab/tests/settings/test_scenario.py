@@ -120,6 +120,10 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
         ({"from_m": 1.0, "to_m": 2.0, "over_s": 1.0}, "from_m, to_m and over_s belong together, and to a walk"),
         ({"direction": "left"}, "direction: 'left': "),
         ({"direction": "down", "protocol": "udp"}, "udp that goes down needs rate_mbps"),
+        ({"direction": "down", "protocol": "quic"}, "quic is of what a phone sends up"),
+        ({"protocol": "quic", "rate_mbps": 1.0}, "quic is of what a phone sends up, without a rate"),
+        ({"protocol": "quic", "on_s": 1.0, "off_s": 1.0}, "quic is of what a phone sends up, without a rate, pauses"),
+        ({"protocol": "quic", "phone": 1, "marked": True}, "quic is of what a phone sends up"),
     ],
 )
 def test_an_action_with_a_wrong_field_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -34,10 +34,10 @@ def test_settings_follow_the_mode(name: str, mode: str, settings: dict[str, Any]
     [
         ("nomode@cake", "none of cubic"),
         ("@cake", "none of cubic"),
-        ("cubic@", "'' is none of pfifo"),
+        ("cubic@", "'' is none of phones-fq_codel, phones-cake-diffserv4"),
         (
             "cubic@red",
-            "'red' is none of pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack-filter, queue=N, driver-queue=N, ",
+            "'red' is none of phones-fq_codel, phones-cake-diffserv4, pfifo, pfifo_fast, fq_codel, fq, cake, cake-ack",
         ),
         ("cubic@aifsn", "'aifsn' is none of"),
         ("cubic@aifsn=", "'' is not a whole number"),

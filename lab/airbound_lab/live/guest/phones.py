@@ -92,6 +92,7 @@ class Phone:
             size_bytes,
             done,
             frame_bytes=frame_bytes,
+            uid=programme.UIDS[self.doing.kind] if self.doing is not None else None,
         )
         return self._latest
 

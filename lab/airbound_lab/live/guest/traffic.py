@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import selectors
 import socket
 import struct
@@ -89,15 +90,18 @@ class Upload:
         done: Callable[[str], None],
         *,
         frame_bytes: int = 0,
+        uid: int | None = None,
     ) -> None:
-        """Connect from an address to a server's; `done` is called once, with an error or with nothing."""
+        """Connect from an address to a server's; `done` is called once, with an error or with nothing. `uid` is the app
+        that it is of.
+        """
         self._loop = loop
         self._done: Callable[[str], None] | None = done
         self._frame_bytes = frame_bytes
         self._left_bytes = 0 if frame_bytes else size_bytes
         self._ending = not frame_bytes
         with namespace(netns):
-            self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            self._socket = _socket_of(uid)
         self._socket.settimeout(0)
         self._socket.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_MAX_BYTES)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_MAX_MS)
@@ -188,3 +192,14 @@ class Upload:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         self._socket.close()
         done(error)
+
+
+def _socket_of(uid: int | None) -> socket.socket:
+    """A socket has the owner that its process had when it was made."""
+    own = os.geteuid()
+    if uid is not None:
+        os.seteuid(uid)
+    try:
+        return socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    finally:
+        os.seteuid(own)

@@ -86,6 +86,9 @@ func parse(arguments []string, errorOutput io.Writer) (*options, error) {
 	flags.Float64Var(&o.rateHz, "rate", 1, "reports per second of a terminal that sends or has bounds")
 	flags.IntVar(&o.cells.Destinations, "destinations", 16,
 		"addresses that all terminals send to; 0: each cell has its own")
+	flags.IntVar(&o.cells.Flows, "flows", 1, "such `addresses` that each terminal sends to at the same time")
+	flags.BoolVar(&o.cells.Classes, "classes", false,
+		"have the flows be of classes: live, burst, bulk, background in turn")
 	flags.Float64Var(&o.changeEveryS, "change-every", 10,
 		"`seconds` between two changes of a cell's senders, from all to half of them and back; 0: never")
 	flags.Float64Var(&o.roamEveryS, "roam-every", 0,
@@ -162,6 +165,7 @@ func (o *options) check(cores, pids string) error {
 		{"sending", o.cells.Sending, 0, 1},
 		{"rate", o.rateHz, 0.01, 100},
 		{"destinations", float64(o.cells.Destinations), 0, 100_000},
+		{"flows", float64(o.cells.Flows), 1, cell.FlowsMax},
 		{"roam-every", o.roamEveryS, 0, day},
 		{"reconnect-every", o.reconnectS, 0, day},
 		{"change-every", o.changeEveryS, 0, day},
