@@ -12,6 +12,8 @@ import dataclasses
 import datetime
 import difflib
 import json
+import os
+import stat
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +39,10 @@ DEFAULT_LISTEN = "127.0.0.1:50051"
 DEFAULT_OPERATORS = "127.0.0.1:50052"
 UNIX = "unix:"
 CELLS_MAX = 1_000
+FILE_MAX_BYTES = 16 << 20  # some times what `CELLS_MAX` tables with every key take
+BYTE_ORDER_MARK = "\ufeff"
+SHOWN_MAX_CHARACTERS = 200  # of a value in an error
+MISTAKES_MAX = 100  # that one error names
 SSID_PATTERN_MAX_CHARACTERS = 256
 
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -46,8 +52,10 @@ class ConfigError(ValueError):
     """What is wrong, in which file or variable, at which key: each mistake is one of `texts`."""
 
     def __init__(self, *texts: str) -> None:
-        self.texts = texts
-        super().__init__("; ".join(texts))
+        self.texts = texts[:MISTAKES_MAX]
+        if len(texts) > MISTAKES_MAX:
+            self.texts = (*self.texts, f"{len(texts) - MISTAKES_MAX} mistakes more")
+        super().__init__("; ".join(self.texts))
 
 
 class InvalidError(ValueError):
@@ -60,7 +68,8 @@ class InvalidError(ValueError):
     def __init__(self, location: tuple[str, ...], message: str, value: str = "", *, unknown: bool = False) -> None:
         self.location = location
         self.message = message
-        self.shown = f" = {value}" if value else ""
+        cut = f"{value[:SHOWN_MAX_CHARACTERS]}…" if len(value) > SHOWN_MAX_CHARACTERS else value
+        self.shown = f" = {cut}" if cut else ""
         self.unknown = unknown
         super().__init__(self.text(".".join(location)))
 
@@ -134,8 +143,9 @@ class Limits:
         Field(
             ge=0,
             le=1_000_000,
-            description="with TLS: of them, those of one role and name, as certificates have them. A device has one, an"
-            " access point one for each BSS; one that has just been lost counts for up to 45 s. 0: no such limit",
+            description="with TLS: of them, those of one role and name, as certificates have them; of a terminal 4 at"
+            " most. A device has one, an access point one for each BSS; one that has just been lost counts for up to"
+            " 45 s. 0: no such limit",
         ),
     ] = 64
     connections_max: Annotated[
@@ -162,6 +172,15 @@ class Limits:
         int, Field(ge=0, le=1_000_000, description="connections from one address, above which that is logged; 0: never")
     ] = 1_000
     reports_per_s: Annotated[float, Field(ge=0.1, le=10_000, description="reports of one stream")] = 20.0
+    entries_per_s: Annotated[
+        float,
+        Field(
+            ge=1,
+            le=10_000_000,
+            description="with TLS: entries (stations, destinations) in the reports of one role and name; of switches"
+            " eight times as many",
+        ),
+    ] = 10_000.0
     log_lines_per_s: Annotated[
         float,
         Field(ge=1, le=1_000_000, description="lines of the log, and as many warnings; more are counted and left out"),
@@ -250,15 +269,27 @@ def load(path: Path) -> Config:
 
 
 def read(path: Path) -> str:
-    """The text of a file.
+    """The text of a file. It may be a link, as Kubernetes makes them, and /dev/null, as docker-compose.yml has it.
 
     Raises:
-        ConfigError: the file cannot be read, or is no text.
+        ConfigError: the file cannot be read, is none, is too large, or is no text.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not keep us waiting
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISCHR(mode):
+            os.close(descriptor)
+            raise ConfigError(f"{path}: cannot be read: is no file")
+        with os.fdopen(descriptor, "rb") as file:
+            octets = file.read(FILE_MAX_BYTES + 1)
+        if len(octets) > FILE_MAX_BYTES:
+            raise ConfigError(f"{path}: has more than {FILE_MAX_BYTES} bytes")
+        text = octets.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from error
+    if text.startswith(BYTE_ORDER_MARK):
+        raise ConfigError(f"{path}: begins with a byte order mark, as some editors write it: save it as UTF-8 without")
+    return text
 
 
 def parse(text: str, origin: str) -> Config:
@@ -338,7 +369,7 @@ def _look_at_cells(raw: Any, parameters: dict[str, Any], wrong: list[InvalidErro
     base: Parameters | None = None
     with contextlib.suppress(ValidationError):
         base = _PARAMETERS.validate_json(_json(parameters))
-    for number, entry in enumerate(raw if isinstance(raw, list) else ()):
+    for number, entry in enumerate(raw[:CELLS_MAX] if isinstance(raw, list) else ()):
         with contextlib.suppress(ValidationError):
             valid[number] = _CELL.validate_json(_json(entry))
         if number not in valid and isinstance(entry, dict):  # its parameters may be wrong as well

@@ -111,6 +111,8 @@ async def _serve(
         hooks.certificates_end = security.certificates_end
         hooks.handshakes = security.connections.handshakes
         hooks.connections = security.connections.counts
+        hooks.connections_excessive = lambda: security.connections.octets.excessive
+        hooks.connections_closed = security.connections.closed
         hooks.enrolled = security.enrolled_counts
         if node is not None:
             node.share(security.revocations)
@@ -122,8 +124,10 @@ async def _serve(
         config.limits,
         security=security,
         reception=node,
-        replicas=ReplicasService(node) if node is not None else Single(runner, store.kind),
+        replicas=ReplicasService(node) if node is not None else Single(runner, store.kind, choices),
     )
+    if running.enrolling is not None:
+        hooks.enrollment_processes = running.enrolling.processes_total
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -3,24 +3,30 @@
 controller with mutual TLS in a process of its own, without abuse and with each kind of it. Who abuses it is a process
 of its own as well.
 
-    abuse.py [--seconds S] [--terminals N] [--json FILE] [WORD...]     only kinds whose name has one of the words
+    abuse.py [--seconds S] [--terminals N] [--connections N,N] [--rounds N] [--json FILE] [WORD...]
+                                                                  only kinds whose name has one of the words
 
 Prints one row for each kind: median and 99th percentile of that time, the largest, how many reports were answered,
-what the controller counted, and its memory. All share the machine's cores: the abuser takes time from the others, too.
+what the controller counted, and the most memory that it, and the processes that it starts, had meanwhile. Of several
+rounds, each kind in turn with none, the medians; `without` is the 99th percentile of none. All share the machine's
+cores: the abuser takes time from the others, too.
 """
 
 import argparse
 import asyncio
 import json
+import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from airbound.core.addresses import mac_from_text
 from airbound.pki import files
+from airbound.pki.identities import CertificateRole
 from airbound.v1 import access_point_pb2, terminal_pb2
 from airbound_testing import processes
 from airbound_testing.agents import FakeAccessPoint, FakePhone
@@ -32,6 +38,7 @@ BSSID = "02:00:00:00:00:01"
 REPORTS_PER_S = 4.0
 ANSWER_WITHIN_S = 5.0
 PACKETS_PER_S = 200
+MEMORY_EVERY_S = 0.2
 SETTLE_S = 8.0  # a count of connections is taken every 5 s
 
 
@@ -42,6 +49,8 @@ class Kind(NamedTuple):
     kind: str = ""
     count: int = 0
     certificate: bool = False
+    role: CertificateRole = "terminal"  # of the certificate
+    port: str = "agents"
 
 
 KINDS = (
@@ -51,12 +60,41 @@ KINDS = (
     Kind("10,000 handshakes without a certificate", "handshake", 10_000),
     Kind("10,000 connections with garbage", "garbage", 10_000, certificate=True),
     Kind("100 slow readers, one certificate", "slow-reader", 100, certificate=True),
+    Kind("64 streams that report 256 destinations each, one certificate", "destinations", 64, certificate=True),
+    Kind(
+        "16 streams that report 2,048 new stations each, one certificate",
+        "stations",
+        16,
+        certificate=True,
+        role="access-point",
+    ),
     Kind("none, afterwards"),
 )
+FLOODS = {
+    "continuation": "CONTINUATION", "rapid-reset": "rapid reset", "settings": "SETTINGS", "ping": "PING and PRIORITY",
+    "window-update": "WINDOW_UPDATE", "empty-data": "empty DATA",
+}  # fmt: skip
 COUNTERS = (
     "airbound_handshakes_total", "airbound_handshakes_failed_total", "airbound_connections_ended_without_call_total",
-    "airbound_refusals_total",
+    "airbound_refusals_total", "airbound_connections_closed_total",
+    "airbound_connections_excessive_total", "airbound_enrollment_processes_total",
 )  # fmt: skip
+
+
+def kinds(connections: list[int]) -> list[Kind]:
+    """All of them, floods with each number of connections."""
+    found = list(KINDS[:-1])
+    for count in connections:
+        found += [
+            Kind(f"{name}, enrolment, {count:,} connections", kind, count, port="enrollment")
+            for kind, name in FLOODS.items()
+        ]
+        found += [
+            Kind(f"{name}, agents' port, one certificate, {count:,} connections", kind, count, certificate=True)
+            for kind, name in FLOODS.items()
+        ]
+        found.append(Kind(f"CONTINUATION, agents' port, no certificate, {count:,} connections", "continuation", count))
+    return [*found, KINDS[-1]]
 
 
 class Terminals:
@@ -121,19 +159,42 @@ class Terminals:
             await asyncio.sleep(max(0.0, 1 / REPORTS_PER_S - (time.perf_counter() - began_s)))
 
 
-def counted(samples: Samples) -> dict[str, float]:
-    """The counters that abuse moves, those of a reason with its name."""
+def counted(samples: Samples, port: str) -> dict[str, float]:
+    """The counters that abuse of a port moves, those of a reason with its name."""
     found = {}
     for (name, labels), value in samples.by_series.items():
-        if name in COUNTERS and dict(labels).get("port", "agents") == "agents":
+        if name in COUNTERS and dict(labels).get("port", port) == port:
             found[f"{name}{{{','.join(label for _, label in labels)}}}"] = value
     return found
 
 
-def rss_mb(process: Process) -> float:
-    """Memory of a process."""
-    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
-    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+class Memory:
+    """The most that a process, and those that it has started, had."""
+
+    def __init__(self, process: Process) -> None:
+        self._pid = process.pid
+        self.most_mb = self.children_most_mb = 0.0
+
+    async def watch(self) -> None:
+        """Look until cancelled."""
+        while True:
+            self.most_mb = max(self.most_mb, rss_mb(self._pid))
+            self.children_most_mb = max(self.children_most_mb, sum(map(rss_mb, children(self._pid))))
+            await asyncio.sleep(MEMORY_EVERY_S)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+def rss_mb(pid: int) -> float:
+    """Memory of a process; none of one that has ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024 if "VmRSS:" in status else 0
 
 
 def at(values: list[float], part: float) -> float:
@@ -143,29 +204,53 @@ def at(values: list[float], part: float) -> float:
 
 async def measured(kind: Kind, process: Process, terminals: Terminals, evil: Path, seconds: float) -> dict[str, Any]:
     """One kind of abuse while the terminals report."""
-    before, rss_before_mb = counted(await scrape(process.metrics)), rss_mb(process)
+    before, memory = counted(await scrape(process.metrics), kind.port), Memory(process)
+    watching = asyncio.create_task(memory.watch())
+    rss_before_mb = rss_mb(process.pid)
     terminals.waited_s.clear()
     terminals.unanswered = 0
     did: dict[str, int] = {}
     if kind.kind:
-        argv = ["-m", "airbound_testing.abuse", kind.kind, process.target, str(kind.count), str(seconds)]
+        target = process.enrollment if kind.port == "enrollment" else process.target
+        argv = ["-m", "airbound_testing.abuse", kind.kind, target, str(kind.count), str(seconds)]
         abuser = await asyncio.create_subprocess_exec(
-            sys.executable, *argv, *([str(evil)] if kind.certificate else []), stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            *argv,
+            *([str(evil / kind.role)] if kind.certificate else []),
+            stdout=asyncio.subprocess.PIPE,
         )
         out, _ = await abuser.communicate()
         did = json.loads(out)
     else:
         await asyncio.sleep(seconds)
-    waited_s, unanswered, rss_after_mb = list(terminals.waited_s), terminals.unanswered, rss_mb(process)
+    waited_s, unanswered = list(terminals.waited_s), terminals.unanswered
     await asyncio.sleep(SETTLE_S)
-    after = counted(await scrape(process.metrics))
+    watching.cancel()
+    await asyncio.wait([watching])
+    after = counted(await scrape(process.metrics), kind.port)
     return {
         "kind": kind.name,
         "p50_ms": at(waited_s, 0.5), "p99_ms": at(waited_s, 0.99), "largest_ms": at(waited_s, 1),
         "answered": len(waited_s), "unanswered": unanswered,
         "counted": {name: value - before.get(name, 0) for name, value in after.items() if value > before.get(name, 0)},
-        "rss_before_mb": rss_before_mb, "rss_after_mb": rss_after_mb, "abuser": did,
+        "rss_before_mb": rss_before_mb, "rss_most_mb": memory.most_mb, "children_most_mb": memory.children_most_mb,
+        "abuser": did,
     }  # fmt: skip
+
+
+def middle(rounds: list[dict[str, Any]], without: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians of several rounds; counts are those of all, memory is the most."""
+    found = dict(rounds[0])
+    for key in ("p50_ms", "p99_ms", "largest_ms"):
+        found[key] = statistics.median(one[key] for one in rounds)
+    for key in ("answered", "unanswered"):
+        found[key] = sum(one[key] for one in rounds)
+    for key in ("rss_most_mb", "children_most_mb"):
+        found[key] = max(one[key] for one in rounds)
+    for key in ("counted", "abuser"):
+        found[key] = sum((Counter(one[key]) for one in rounds), Counter[str]())
+    found["without_p99_ms"] = statistics.median(one["p99_ms"] for one in without) if without else None
+    return found
 
 
 def row(found: dict[str, Any]) -> str:
@@ -174,8 +259,11 @@ def row(found: dict[str, Any]) -> str:
         f"{name.removeprefix('airbound_')} {value:.0f}" for name, value in sorted(found["counted"].items())
     )
     times = " | ".join(f"{found[key]:.1f}" for key in ("p50_ms", "p99_ms", "largest_ms"))
-    memory = f"{found['rss_before_mb']:.0f} to {found['rss_after_mb']:.0f} MB"
-    return f"| {found['kind']} | {times} | {found['answered']} | {found['unanswered']} | {memory} | {counts} |"
+    without = "" if found["without_p99_ms"] is None else f"{found['without_p99_ms']:.1f}"
+    memory = f"{found['rss_before_mb']:.0f} to {found['rss_most_mb']:.0f} MB, {found['children_most_mb']:.0f} MB"
+    return (
+        f"| {found['kind']} | {times} | {without} | {found['answered']} | {found['unanswered']} | {memory} | {counts} |"
+    )
 
 
 async def main(arguments: argparse.Namespace) -> None:
@@ -184,20 +272,30 @@ async def main(arguments: argparse.Namespace) -> None:
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         site = Site(directory / "ca")
-        evil, client = directory / "evil", site.client("terminal", "evil")
-        evil.mkdir()
-        files.write(evil / "certificate.pem", files.pem([client.certificate]))
-        files.write(evil / "key.pem", files.key_pem(client.key))
+        roles: tuple[CertificateRole, ...] = ("terminal", "access-point")
+        for role in roles:
+            evil, client = directory / role, site.client(role, "evil")
+            evil.mkdir()
+            files.write(evil / "authorities.pem", files.pem([site.authority.certificate]))
+            files.write(evil / "certificate.pem", files.pem([client.certificate]))
+            files.write(evil / "key.pem", files.key_pem(client.key))
         limits = "[limits]\nreports_per_s = 100.0\nstreams_per_address_max = 0\n"
         process = await stack.enter_async_context(processes.controller_with_tls(directory, site.directory.path, limits))
         terminals = Terminals(process.target, site, arguments.terminals)
         running = asyncio.create_task(terminals.run(stack))
         await asyncio.sleep(5)
-        print("| abuse | p50, ms | p99, ms | largest, ms | answered | unanswered | controller's memory | counted |")
-        print("|---|---|---|---|---|---|---|---|")
-        for kind in KINDS:
+        print(
+            "| abuse | p50, ms | p99, ms | largest, ms | without | answered | unanswered | memory, children | counted |"
+        )
+        print("|---|---|---|---|---|---|---|---|---|")
+        for kind in kinds(arguments.connections):
             if not arguments.words or not kind.kind or any(word in kind.name for word in arguments.words):
-                found.append(await measured(kind, process, terminals, evil, arguments.seconds))
+                rounds, without = [], []
+                for _ in range(arguments.rounds):
+                    if kind.kind and arguments.rounds > 1:
+                        without.append(await measured(KINDS[0], process, terminals, directory, arguments.seconds))
+                    rounds.append(await measured(kind, process, terminals, directory, arguments.seconds))
+                found.append(middle(rounds, without))
                 print(row(found[-1]), flush=True)
             if running.done():
                 running.result()
@@ -212,5 +310,9 @@ if __name__ == "__main__":
     parser.add_argument("words", nargs="*")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each kind")
     parser.add_argument("--terminals", type=int, default=10)
+    parser.add_argument(
+        "--connections", type=lambda text: [int(part) for part in text.split(",")], default=[64], help="of floods"
+    )
+    parser.add_argument("--rounds", type=int, default=1, help="of each kind, in turn with none")
     parser.add_argument("--json", type=Path)
     asyncio.run(main(parser.parse_args()))

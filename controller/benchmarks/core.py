@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from airbound.core.effects import SetBounds, SetEdca
+from airbound.core.effects import SetBounds, SetEdca, SetFlows, SetStationFlows
 from airbound.core.engine import Engine
 from airbound.core.events import AccessPointReported, TerminalReported
 from airbound.core.parameters import Parameters
@@ -43,7 +43,14 @@ BATCH = 20
 ROUNDS_UNCOUNTED = 3
 MESSAGES_PER_SIZE = 30_000  # a smaller size has more rounds
 SECOND_US = 1_000_000
-SERVER = bytes([10, 0, 4, 1])
+CLASSES = (
+    terminal_pb2.APPLICATION_CLASS_LIVE,
+    terminal_pb2.APPLICATION_CLASS_BURST,
+    terminal_pb2.APPLICATION_CLASS_BULK,
+    terminal_pb2.APPLICATION_CLASS_BACKGROUND,
+)
+LIVE_BYTES = 87_500  # a second: 0.7 Mb/s, which a live flow is taken to need
+FIRST_UID = 10_001
 BACK_END = terminal_pb2.BackEnd(
     name="procfs", can_set_max=True, can_set_min=True, can_select_destination=True, rules_max=256
 )
@@ -69,6 +76,7 @@ class Station:
     sending: bool = True
     sequence: int = 0
     generation: int = 0
+    flows_generation: int = 0
 
 
 @dataclass(slots=True)
@@ -80,6 +88,7 @@ class Cell:
     stations: list[Station]
     sequence: int = 0
     generation: int = 0
+    flows_generation: int = 0
 
 
 @dataclass(slots=True)
@@ -93,10 +102,19 @@ class Costs:
 class Population:
     """Cells that report to an engine in virtual time."""
 
-    def __init__(self, terminals: int, stations_per_cell: int = STATIONS_PER_CELL, *, aggregate: bool = False) -> None:
+    def __init__(
+        self,
+        terminals: int,
+        stations_per_cell: int = STATIONS_PER_CELL,
+        *,
+        aggregate: bool = False,
+        flows: int = 1,
+        classes: bool = False,
+    ) -> None:
         self.random = random.Random(1)  # noqa: S311  # a repeatable order
         self.engine = Engine(Parameters())
         self.now_us = 1_000 * SECOND_US
+        self._flows, self._classes = flows, classes
         numbers = iter(range(1, 1 << 24))
         self._rates: dict[str, Any] = AGGREGATING if aggregate else {"rx_bitrate_kbps": BITRATE_KBPS}
         self.cells = [
@@ -142,6 +160,9 @@ class Population:
         for effect in effects:
             if isinstance(effect, SetBounds | SetEdca):
                 self._by_stream[effect.stream.number].generation = effect.generation
+            elif isinstance(effect, SetFlows | SetStationFlows):
+                generation = effect.generation if effect.flows else 0
+                self._by_stream[effect.stream.number].flows_generation = generation
         return spent_us
 
     def _access_point_reported(self, stream: Stream, data: bytes) -> list[Any]:
@@ -186,31 +207,64 @@ class Population:
                 can_set=True, generation=cell.generation, own=QUEUES, stations=QUEUES, wmm=True
             ),
         )
+        if self._classes:
+            report.station_flows.CopyFrom(
+                access_point_pb2.StationFlowState(can_set=True, generation=cell.flows_generation, flows_max=64)
+            )
         return access_point_pb2.AccessPointServiceConnectRequest(report=report).SerializeToString()
 
     def _terminal_message(self, station: Station) -> bytes:
         station.sequence += 1
+        report = terminal_pb2.TerminalReport(
+            mac=station.mac,
+            sequence=station.sequence,
+            monotonic_us=self.now_us,
+            destinations=[self._destination(station, flow) for flow in range(self._flows)],
+            bounds_generation=station.generation,
+        )
+        if station.sequence == 1:
+            report.agent.CopyFrom(terminal_pb2.Agent(version="benchmark", back_end=BACK_END))
+            if self._classes:
+                report.agent.MergeFrom(
+                    terminal_pb2.Agent(
+                        can_mark=True,
+                        can_admit=True,
+                        can_pace=True,
+                        flows_max=64,
+                        back_end=terminal_pb2.BackEnd(can_select_uid_destination=True),
+                    )
+                )
+        if self._classes:
+            report.flows.generation = station.flows_generation
+        return terminal_pb2.TerminalServiceConnectRequest(report=report).SerializeToString()
+
+    def _destination(self, station: Station, flow: int) -> terminal_pb2.Destination:
+        """What an application sends to an address of its own; live ones have what they need, and no queue."""
+        number = CLASSES[flow % len(CLASSES)] if self._classes else terminal_pb2.APPLICATION_CLASS_UNSPECIFIED
+        is_live = number == terminal_pb2.APPLICATION_CLASS_LIVE
+        delivered_bytes = station.sequence * (LIVE_BYTES if is_live else 100_000)
         destination = terminal_pb2.Destination(
-            address=SERVER,
+            address=bytes([10, 0, 4, flow + 1]),
             connections=1,
             connections_sending=1,
             srtt_us=20_000 + station.sequence % 7,
             min_rtt_us=4_300,
             cwnd_segs=4,
             mss_bytes=1448,
-            delivered_bytes=station.sequence * 100_000,
-            queued_bytes=100_000,
+            delivered_bytes=delivered_bytes,
+            queued_bytes=2_000 if is_live else 100_000,
+            uids=[FIRST_UID + flow],
         )
-        report = terminal_pb2.TerminalReport(
-            mac=station.mac,
-            sequence=station.sequence,
-            monotonic_us=self.now_us,
-            destinations=[destination],
-            bounds_generation=station.generation,
-        )
-        if station.sequence == 1:
-            report.agent.CopyFrom(terminal_pb2.Agent(version="benchmark", back_end=BACK_END))
-        return terminal_pb2.TerminalServiceConnectRequest(report=report).SerializeToString()
+        if number:
+            destination.classes.add(
+                application_class=number,
+                connections=1,
+                connections_sending=1,
+                delivered_bytes=delivered_bytes,
+                queued_bytes=destination.queued_bytes,
+                uids=[FIRST_UID + flow],
+            )
+        return destination
 
 
 def measure(terminals: int, stations_per_cell: int, *, aggregate: bool, changing: bool) -> dict[str, float]:

@@ -39,6 +39,17 @@ def test_a_cell_with_more_stations_than_there_are_terminals_is_refused() -> None
     assert "--stations-per-cell: 11: at least 2, and at most --terminals" in ended.stderr
 
 
+def test_what_classes_cost_is_measured_in_pairs(tmp_path: Path) -> None:
+    options = ("--terminals", "40", "--flows", "5", "--pairs", "3")
+    code, printed, found = run("classes.py", *options, results=tmp_path / "classes.json")
+    assert code == 0
+    assert len(found["pairs"]) == 3
+    for pair in found["pairs"]:
+        assert pair["terminal_ratio"] == pair["with_us"] / pair["without_us"] > 0
+        assert f"{pair['ratio']:.3f}" in printed
+    assert f"{found['medians']['ratio']:.3f} of all" in printed
+
+
 def test_churn_leaves_nothing_behind(tmp_path: Path) -> None:
     """Whether memory grows shows in minutes only; that all who went were forgotten shows at once."""
     options = ("--seconds", "25", "--cells", "3", "--terminals", "6")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 import tomllib
 from pathlib import Path
 from types import UnionType
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from airbound.config import (
+    FILE_MAX_BYTES,
     Config,
     ConfigError,
     Limits,
@@ -21,7 +23,7 @@ from airbound.config import (
     load,
     parse,
 )
-from airbound.core.addresses import mac_from_text
+from airbound.core.addresses import mac_from_text, mac_text
 from airbound.core.parameters import BdpParameters, Parameters
 from airbound.metrics.options import Metrics
 
@@ -219,6 +221,42 @@ def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"binary\.toml: cannot be read"):
         load(tmp_path / "binary.toml")
+    os.mkfifo(tmp_path / "pipe.toml")
+    for name in ("pipe.toml", "."):
+        with pytest.raises(ConfigError, match="cannot be read: is no file"):
+            load(tmp_path / name)
+    (tmp_path / "link.toml").symlink_to("good.toml")
+    (tmp_path / "good.toml").write_text("mode = 'observe'\r\n", encoding="utf-8")
+    assert load(tmp_path / "link.toml").mode == "observe"
+
+
+def test_what_stands_for_an_empty_file_in_a_container_is_one() -> None:
+    assert load(Path(os.devnull)) == Config()
+
+
+def test_a_file_as_some_editors_write_it(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text("mode = 'observe'", encoding="utf-8-sig")
+    with pytest.raises(ConfigError, match=r"x\.toml: begins with a byte order mark, .*save it as UTF-8 without"):
+        load(tmp_path / "x.toml")
+
+
+def test_a_file_that_is_too_large(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text("#" * (FILE_MAX_BYTES + 1), encoding="utf-8")
+    with pytest.raises(ConfigError, match="has more than 16777216 bytes"):
+        load(tmp_path / "x.toml")
+    bssids = (mac_text(bytes([2, 0, 0, *number.to_bytes(3)])) for number in range(20_000))
+    (tmp_path / "x.toml").write_text("\n".join(f"[[cell]]\nbssid = '{bssid}'" for bssid in bssids), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"cell = .*…: .*at most 1000 items") as caught:
+        load(tmp_path / "x.toml")
+    assert len(str(caught.value)) < 1000
+
+
+def test_an_error_names_a_hundred_mistakes(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text("".join(f"wrong{number} = 1\n" for number in range(150)), encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path / "x.toml")
+    assert len(caught.value.texts) == 101
+    assert caught.value.texts[-1] == "50 mistakes more"
 
 
 @pytest.mark.parametrize(("table", "field"), KEYS, ids=[f"{table}.{field.name}" for table, field in KEYS])

@@ -155,6 +155,25 @@ async def test_sighup_reads_the_file_again_and_an_error_ends_nothing(controller:
     assert "Traceback" not in log
 
 
+async def test_a_configuration_that_is_a_pipe_stops_no_event_loop(controller: Controller, patient: str) -> None:
+    file = Path(patient)
+    await asyncio.to_thread(file.unlink)
+    os.mkfifo(file)
+    async with FakeAccessPoint(controller.endpoint) as access_point, FakePhone(controller.endpoint, MAC) as phone:
+        for _ in range(3):
+            controller.process.send_signal(signal.SIGHUP)
+        await fill(access_point, phone)
+        assert phone.bounds == BOUNDS
+    assert controller.process.stderr is not None
+    line = b""
+    while b"reload" not in line:
+        line = await asyncio.wait_for(controller.process.stderr.readline(), WAIT_S)
+    assert b"cannot be read: is no file; the configuration before stays in force" in line
+    code, log = await controller.end(signal.SIGTERM)
+    assert code == 0
+    assert "Traceback" not in log
+
+
 async def test_environment_file_and_overrides_of_cells_over_a_reload(
     patient: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

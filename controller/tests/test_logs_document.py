@@ -225,7 +225,10 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
             await process.until("refused")
             await process.until("arrived")
         await process.until("disconnected")
-        for arguments in (("exempt", "192.0.2.7"), ("exempt", "192.0.2.7", "--off"), ("mode", "observe")):
+        for arguments in (
+            ("exempt", "192.0.2.7"), ("exempt", "192.0.2.7", "--off"), ("class", "192.0.2.7", "--uid", "10073", "bulk"),
+            ("mode", "observe"),
+        ):  # fmt: skip
             await airbound(*arguments, "--controller", operators, "--plain-text")
         await process.until("mode")
         for text in (f"{patient}lease = 1\n", f"{patient}[bdp]\ngain = 2.0\n[events]\nkept = 5\n{OVERRIDE}"):
@@ -247,8 +250,8 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
     assert without_clock(events) <= without_clock(process.lines)
     assert len(events) >= len([line for line in process.lines if line["kind"] not in {"stopping", "disconnected"}])
     seen = {line["kind"] for line in process.lines}
-    # These need a defect, a reader that does not read, a sender that takes too much for seconds, and a driver that
-    # reports no rates.
+    # These need a defect, a reader that does not read, a sender that takes too much for seconds, a driver that reports
+    # no rates, and a second access point.
     assert seen == SEEN_NAMES - {
         "failed",
         "log",
@@ -260,5 +263,7 @@ async def exercise(process: Process, config: Path, patient: str) -> None:
         "uncrowded",
         "assumed",
         "reported",
+        "moved",
+        "disputed",
     }
     await asyncio.wait_for(process.process.communicate(), WAIT_S)

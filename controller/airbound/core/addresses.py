@@ -69,7 +69,11 @@ def mac_from_text(text: str) -> Mac:
 
 
 def exempt_name(text: str) -> str:
-    """A name in the list of exempt ones: the BSSID of a cell as `mac_text` writes it, anything else as it is."""
+    """A name as exemptions and other choices have it: a MAC address as `mac_text` writes it, anything else as it is.
+
+    A terminal may be called by a MAC address with hyphens, most often its own. Such a choice is for that terminal, and
+    for the station or cell with that address as well.
+    """
     try:
         return mac_text(mac_from_text(text))
     except ValueError:

@@ -20,7 +20,7 @@ from airbound.core.decisions import decide
 from airbound.core.edca_decision import decide_edca
 from airbound.core.effects import CellChanged, Effect, Note
 from airbound.core.failure import failed, internal_error
-from airbound.core.live_decision import decide_flows, decide_live, observe_live
+from airbound.core.live_decision import decide_live, keep_flows, observe_live
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import restriction, why_bounds_ended
 from airbound.core.window_clamp import decide_windows
@@ -84,7 +84,7 @@ class CellDecisions:
     def _decide_flows(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
         """Commands that follow from what a report says of live flows."""
         if not observe_live(cell, terminal, now_us):
-            return decide_flows(cell, terminal, now_us)
+            return keep_flows(cell, terminal, now_us)
         return [*self.decide_live(cell, now_us), *self.decide_access_point(cell, now_us, everything=False)]
 
     def decide_due(self, cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
@@ -116,7 +116,7 @@ def decide_terminal(cell: CellState, terminal: Terminal, now_us: int) -> tuple[l
         terminal.no_bounds = reason
         effects = list[Effect]()
         if reason is None or not reason.waits:
-            apps = app_bounds(terminal, decisions, cell) if terminal.apps else ()
+            apps = app_bounds(terminal, decisions, cell) if terminal.apps or terminal.bursts else ()
             effects = bounds_command(terminal, decisions, reason, cell.settings, now_us, apps=apps)
     except Exception as error:  # noqa: BLE001  # whatever it is, the others' leases go on
         effects = _free(cell, terminal, internal_error(error), now_us)

@@ -100,7 +100,7 @@ class Cells:
         effects += self._move_stations(cell, change, now_us)
         if cell.live.flows or cell.priorities.announced_at_us or cell.stations.send_priorities():
             observe_priorities(cell, now_us)
-        if cell.live.flows or cell.pacing.paces or cell.pacing.had:
+        if cell.live.flows or cell.pacing.paces or cell.pacing.had or cell.stations_window.cw_min:
             effects += self._decisions.decide_live(cell, now_us)
         if other_settings:
             effects += self._placement.place_stations(cell, now_us)
@@ -111,14 +111,29 @@ class Cells:
         return effects
 
     def _move_stations(self, cell: CellState, change: Change, now_us: int) -> list[Effect]:
-        """Place the terminals of stations that came to a cell, left it or have other addresses."""
+        """Place the terminals of stations that came to a cell, left it or have other addresses, or that are found to be
+        in another cell than before.
+        """
+        associations, placement, effects = self._registry.associations, self._placement, list[Effect]()
+        if not (change.gone or change.appeared or change.readdressed or associations.are_contested(cell)):
+            return effects  # nearly always
         for mac in change.gone:
-            self._registry.associations.remove(mac, cell)
+            associations.remove(mac, cell)
         for mac in change.appeared:
-            self._registry.associations.add(mac, cell)
-        effects = list[Effect]()
-        for mac in (*change.gone, *change.appeared, *change.readdressed):
-            effects += self._placement.place_claimed(mac, now_us)
+            move = associations.add(mac, cell, now_us)
+            if move is not None:
+                effects += placement.moved(move)
+        to_place = [*change.gone, *change.appeared, *change.readdressed]
+        contested, disputes = associations.observe(cell, self._registry.claims.claimants, now_us)
+        for dispute in disputes:
+            effects += placement.disputed(dispute)
+        for mac in (*change.gone, *contested):
+            has_moved, notes = placement.settle(mac, now_us)
+            effects += notes
+            if has_moved and mac not in to_place:
+                to_place.append(mac)
+        for mac in to_place:
+            effects += placement.place_claimed(mac, now_us)
         if change.gone or change.appeared:
             effects.append(StationsChanged(cell.bssid, tuple(change.appeared), tuple(change.gone)))
         return effects

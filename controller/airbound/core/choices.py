@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operators choose and what the configuration says, applied to the cells and terminals that it concerns."""
 
-from airbound.core.addresses import exempt_cell, mac_text
+from airbound.core.addresses import exempt_cell, exempt_name, mac_text
 from airbound.core.cell_decisions import CellDecisions
+from airbound.core.class_choices import CLASS_WORDS, OWN
 from airbound.core.effects import Effect, Note
-from airbound.core.events import Exempted, ModeSet, Reconfigured
+from airbound.core.events import ClassSet, Exempted, ModeSet, Reconfigured
 from airbound.core.overrides import Overrides
 from airbound.core.placement import Placement
 from airbound.core.registry import Registry, settings_note
@@ -55,13 +56,25 @@ class Choices:
             bssid = found.bssid  # it is a station's MAC
         effects: list[Effect] = [Note("info", what, event.name, terminal=name, cell=bssid)]
         for terminal in self._registry.terminals():
-            names = {terminal.name, *map(mac_text, (terminal.mac, terminal.bssid))}
+            names = {exempt_name(terminal.name), *map(mac_text, (terminal.mac, terminal.bssid))}
             if event.name in names:
                 effects += self._placement.decide(terminal, now_us)
         for cell in self._registry.cells.values():
             if cell.name == event.name or cell.windows.senders:
                 effects += self._decisions.decide_access_point(cell, now_us)
         return effects
+
+    def class_set(self, event: ClassSet, _: int) -> list[Effect]:
+        """An operator chose a class. It counts from the next report of each terminal that it concerns."""
+        self._registry.class_choices.choose(event.name, event.uid, event.application_class)
+        name, cell = event.name, b""
+        for terminal in self._registry.terminals():
+            if event.name in {exempt_name(terminal.name), mac_text(terminal.mac)}:
+                terminal.classes_chosen = self._registry.class_choices.find(terminal.name, terminal.mac)
+                name, cell = terminal.name, terminal.bssid
+        application = "" if event.uid is None else f" uid {event.uid}"
+        word = OWN if event.application_class is None else CLASS_WORDS[event.application_class]
+        return [Note("info", "class", f"{event.name}{application} {word}", terminal=name, cell=cell)]
 
     def reconfigured(self, event: Reconfigured, now_us: int) -> list[Effect]:
         """Other parameters and overrides are in force."""

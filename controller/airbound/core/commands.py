@@ -147,8 +147,9 @@ def _changes_for_all(was: PolicyInput, now: PolicyInput, policy: type[Policy]) -
     if was.capacity_bps != now.capacity_bps and policy.uses_capacity:
         found.append(Reason(Code.CAPACITY, "", was.capacity_bps, now.capacity_bps))
     shared = was.spare_bps != now.spare_bps or was.air is not None or now.air is not None
-    if shared and was.share_bps != now.share_bps and policy.uses_capacity:
-        found.append(Reason(Code.SHARE, "", was.share_bps, now.share_bps))
+    shared |= was.tcp_part != now.tcp_part
+    if shared and was.tcp_share_bps != now.tcp_share_bps and policy.uses_capacity:
+        found.append(Reason(Code.SHARE, "", was.tcp_share_bps, now.tcp_share_bps))
     if was.air is not None and now.air is not None and was.air.fastest_bps != now.air.fastest_bps:
         found.append(Reason(Code.PHY_RATE, "", was.air.fastest_bps, now.air.fastest_bps))
     if was.found != now.found:

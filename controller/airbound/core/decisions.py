@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airbound.core.policy import Decision, PolicyInput, header_bytes
+from airbound.core.policy import UNBOUNDED, Decision, PolicyInput, header_bytes
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Mac
@@ -55,8 +55,12 @@ def _decision(destination: Destination, connections: int, mac: Mac, cell: CellSt
         air,
         cell.policy.found if air is not None else 1.0,
         cell.widened_for(aggregates=air is not None),
+        cell.pacing.tcp_part(mac),
     )
-    return (Decision(address, cell.policy.decide(policy_input).widened(policy_input.widened), policy_input, own_us),)
+    decided = cell.policy.decide(policy_input).widened(policy_input.widened)
+    if policy_input.tcp_part < 1 and policy_input.widened < UNBOUNDED:
+        decided = decided.part(policy_input.tcp_part)
+    return (Decision(address, decided, policy_input, own_us),)
 
 
 def min_rtt_used_us(destination: Destination, cell: CellState) -> int:

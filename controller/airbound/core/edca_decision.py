@@ -9,7 +9,7 @@ from airbound.core.commands import edca_command
 from airbound.core.edca import Edca
 from airbound.core.effects import Effect
 from airbound.core.failure import failed, internal_error
-from airbound.core.live_decision import announced_priorities
+from airbound.core.live_decision import announced_priorities, announced_window
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import EdcaState
 from airbound.core.restriction import cell_restriction, neighbours
@@ -43,8 +43,10 @@ def _decide(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Re
     state = access_point.edca
     if state is None or reason.waits or reason.code is Code.CELL_STALE:
         return reason, queues
-    priorities, why = announced_priorities(cell, state, queues, now_us)
-    return (why if why is not None and not queues else reason), (*queues, *priorities)
+    window, refused = announced_window(cell, state, queues)
+    priorities, why = announced_priorities(cell, state, (*queues, *window), now_us)
+    why = why or refused
+    return (why if why is not None and not queues else reason), (*queues, *window, *priorities)
 
 
 def _for_uploads(cell: CellState, access_point: AccessPoint, now_us: int) -> tuple[Reason, tuple[Edca, ...]]:

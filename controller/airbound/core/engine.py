@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from airbound.core import arrivals
-from airbound.core.addresses import Mac, exempt_cell
+from airbound.core.addresses import Mac, exempt_cell, exempt_name
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
@@ -22,9 +22,11 @@ from airbound.core.cell_decisions import CellDecisions
 from airbound.core.cells import Cells
 from airbound.core.choices import Choices
 from airbound.core.claims import HEARD_AGAIN
+from airbound.core.class_choices import reclassified
 from airbound.core.effects import Effect
 from airbound.core.events import (
     AccessPointReported,
+    ClassSet,
     Disconnected,
     Disowned,
     Event,
@@ -47,6 +49,9 @@ from airbound.core.registry import Registry
 from airbound.core.restriction import is_station_exempt
 from airbound.core.switches import Switches
 
+ARRIVALS_APART_US = 1_000_000
+"""How old an arrival is differs by less between a terminal's reports."""
+
 
 class Engine:
     """All cells and terminals of one controller. `now_us` is any clock that never runs backwards. With `replicas` a
@@ -63,7 +68,7 @@ class Engine:
         replicas: bool = False,
     ) -> None:
         registry = self._registry = Registry(parameters, mode, exempt, overrides)
-        self.settings, self.modes = registry.settings, registry.modes
+        self.settings, self.modes, self.class_choices = registry.settings, registry.modes, registry.class_choices
         self._decisions = CellDecisions(registry.deadlines)
         self._placement = Placement(registry, self._decisions)
         self._refusals = Refusals(registry, self._placement)
@@ -81,6 +86,7 @@ class Engine:
             Tick: lambda _, now_us: self._tick(now_us),
             ModeSet: choices.mode_set,
             Exempted: choices.exempted,
+            ClassSet: choices.class_set,
             Owned: self._cells.owned,
             Disowned: self._cells.disowned,
             Reconfigured: choices.reconfigured,
@@ -161,7 +167,7 @@ class Engine:
             or (cell is not None and is_station_exempt(mac, cell))
             or any(cell.name == name and cell.settings.is_cell_exempt(cell.bssid) for cell in self.cells.values())
             or any(
-                terminal.name == name and self._registry.settings_for(terminal).is_terminal_exempt(name)
+                exempt_name(terminal.name) == name and self._registry.settings_for(terminal).is_terminal_exempt(name)
                 for terminal in self.terminals()
             )
         )
@@ -189,15 +195,15 @@ class Engine:
             terminal.accept_order(report.sequence, report.monotonic_us, now_us)
         except RefusedError as error:
             return self._refusals.out_of_order(terminal, error.reason, now_us)
+        if report.mac != terminal.mac:
+            terminal.classes_chosen = self.class_choices.find(terminal.name, report.mac)
+        if terminal.classes_chosen:
+            report.apps = reclassified((*report.apps, *report.unclassed()), terminal.classes_chosen)
         settings = self._registry.settings_for(terminal)
-        keep_us = settings.parameters.safety.sending_keep_ms * 1000
+        keep_us, arrived_at_us = settings.parameters.safety.sending_keep_ms * 1000, terminal.arrived_at_us
         changed = terminal.accept(report, now_us, keep_us, srtt_counts=settings.policy.uses_rtt_ratio)
         terminal.last_report = event.octets
-        effects = list[Effect]()
-        if report.mac != terminal.mac:
-            effects += self._placement.claim(terminal, report.mac, now_us)
-        elif terminal.reports_since_superseded == HEARD_AGAIN:
-            effects += self._placement.place_claimed(terminal.mac, now_us)
+        effects = self._place(terminal, report.mac, arrived_at_us, now_us)
         if report.arrivals is not None:
             effects += arrivals.reported(terminal, self._arrivals_known(terminal), report)
         cell = self._registry.cell_joined(terminal)
@@ -206,6 +212,19 @@ class Engine:
         else:
             effects += self._placement.decide_unplaced(terminal, now_us)
         return effects
+
+    def _place(self, terminal: Terminal, mac: Mac, arrived_at_us: int, now_us: int) -> list[Effect]:
+        """Place a terminal whose report says that it is elsewhere, or with which it is in another's place.
+        `arrived_at_us` is when it had arrived by its report before.
+        """
+        if mac != terminal.mac:
+            return self._placement.claim(terminal, mac, now_us)
+        if terminal.reports_since_superseded == HEARD_AGAIN:
+            return self._placement.place_claimed(mac, now_us)
+        if abs(terminal.arrived_at_us - arrived_at_us) >= ARRIVALS_APART_US:
+            has_moved, effects = self._placement.settle(mac, now_us)
+            return effects + (self._placement.place_claimed(mac, now_us) if has_moved else [])
+        return []
 
     def _arrivals_known(self, terminal: Terminal) -> int | None:
         """How many arrivals another stream of a terminal has reported: the agent makes a new stream at each."""

@@ -78,6 +78,15 @@ class Exempted:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassSet:
+    """An operator chose the class of a terminal's applications, or of one of them."""
+
+    name: str  # of the terminal, or its MAC
+    uid: int | None  # none: of all without a choice of their own
+    application_class: int | None  # none: the terminal's own
+
+
+@dataclass(frozen=True, slots=True)
 class Owned:
     """This replica owns a cell, until a time of the engine's clock or of the next such event. `memory` is what the
     owner before knew.
@@ -115,6 +124,7 @@ Event = (
     | Tick
     | ModeSet
     | Exempted
+    | ClassSet
     | Owned
     | Disowned
     | Reconfigured

@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import mac_text
+from airbound.core.app_bounds import BACKGROUND
 from airbound.core.cell.live import FlowKey, LiveFlow, carried_bps
+from airbound.core.cell.pacing import LEAST_BPS
 from airbound.core.commands import flows_command, station_flows_command
 from airbound.core.decisions import min_rtt_used_us
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Effect, Flow, StationFlow
+from airbound.core.effects import Effect, Flow, Note, StationFlow
 from airbound.core.failure import failed, internal_error
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import cell_restriction, is_exempt
@@ -42,6 +44,7 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
     terminals whose windows follow from what changed.
     """
     before = {key: flow.window_bps for key, flow in cell.live.flows.items()}
+    granted_before = [key for key, flow in cell.live.flows.items() if flow.granted]
     keep_us = cell.settings.parameters.safety.sending_keep_ms * 1000
     cell.live.forget(lambda key, flow: key.mac not in cell.terminals or now_us - flow.seen_at_us > keep_us, now_us)
     effects, error = list[Effect](), None
@@ -52,18 +55,58 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
         cell.live.failures_total += 1
         cell.live.flows.clear()
         effects.append(failed(cell, error, cell.live.failures_total))
-    for terminal in cell.terminals.values():
-        if terminal.has_flows or terminal.apps or terminal.mac in cell.pacing.paces:
-            effects += decide_flows(cell, terminal, now_us, error)
+    waiting = [flow for _, flow in _without_grant(cell)]
+    short = any(flow.is_short for flow in waiting)
+    cell.stations_window.observe(cell.stations.active_senders, now_us, ungranted=bool(waiting), short=short)
+    for key, refused in cell.live.newly_refused(granted_before):
+        name = cell.terminals[key.mac].name
+        effects.append(Note("info", "flows", name, (refused,), terminal=name, cell=cell.bssid))
+    live: dict[Mac, dict[FlowKey, LiveFlow]] = {}
+    for key, flow in cell.live.flows.items():
+        live.setdefault(key.mac, {})[key] = flow
+    for mac, terminal in cell.terminals.items():
+        is_sent_some = bool(terminal.has_flows or terminal.flows_generation or mac in cell.pacing.paces)
+        if mac in live or is_sent_some or _held_back(cell, terminal):
+            effects += decide_flows(cell, terminal, live.get(mac, {}), now_us, error)
     effects += decide_station_flows(cell, now_us)
     now = {key: flow.window_bps for key, flow in cell.live.flows.items()}
     changed = {key.mac for key in before.keys() | now.keys() if before.get(key, 0.0) != now.get(key, 0.0)}
     return effects, sorted(changed & cell.terminals.keys())
 
 
+def _without_grant(cell: CellState) -> list[tuple[FlowKey, LiveFlow]]:
+    """Live flows that have no grant, but for those that were none."""
+    return [
+        (key, flow)
+        for key, flow in sorted(cell.live.flows.items())
+        if flow.refused is not None and flow.refused.code is not Code.TAKES_ALL
+    ]
+
+
+def announced_window(
+    cell: CellState, state: EdcaState, queues: tuple[Edca, ...]
+) -> tuple[tuple[Edca, ...], Reason | None]:
+    """What is to be announced of best effort for live flows without a grant, and why they have none; nothing beside
+    what an operator has announced.
+    """
+    is_able = state.can_set_stations and state.wmm and cell.settings.parameters.live.enabled
+    if not cell.stations_window.cw_min or not is_able or cell_restriction(cell) is not None:
+        return (), None
+    if any(queue.announced and queue.category is Category.BEST_EFFORT for queue in queues):
+        return (), None
+    cw_min, reasons = cell.stations_window.cw_min, [flow.refused for _, flow in _without_grant(cell)]
+    return tuple(
+        queue._replace(announced=True, cw_min=max(cw_min, queue.cw_min), cw_max=max(cw_min, queue.cw_max))
+        for queue in state.stations
+        if queue.category is Category.BEST_EFFORT
+    ), next(iter(reasons), None)
+
+
 def _choose(cell: CellState, now_us: int) -> None:
+    restricted = live_restriction(cell)
+
     def restriction(key: FlowKey) -> Reason | None:
-        return flow_restriction(cell, cell.terminals[key.mac])
+        return restricted or flow_restriction(cell, cell.terminals[key.mac])
 
     def carries_bps(mac: Mac) -> float:
         station = cell.stations.by_mac.get(mac)
@@ -85,36 +128,58 @@ def observe_priorities(cell: CellState, now_us: int) -> None:
         priorities.announced_at_us = now_us
 
 
-def flow_restriction(cell: CellState, terminal: Terminal) -> Reason | None:
-    """Why a terminal's flows must stay as they are, whatever they are."""
+def live_restriction(cell: CellState) -> Reason | None:
+    """Why all flows of a cell must stay as they are."""
     if not cell.settings.parameters.live.enabled:
         return Reason(Code.LIVE_OFF)
-    restricted = cell_restriction(cell)
-    if restricted is None and is_exempt(terminal, cell.settings):
-        restricted = Reason(Code.EXEMPT)
-    if restricted is not None:
-        return restricted
-    abilities, access_point = terminal.flow_abilities, cell.access_point
+    restricted, access_point = cell_restriction(cell), cell.access_point
+    if restricted is None and access_point is not None and access_point.edca is not None and not access_point.edca.wmm:
+        return Reason(Code.NO_WMM)
+    return restricted
+
+
+def flow_restriction(cell: CellState, terminal: Terminal) -> Reason | None:
+    """Why a terminal's flows must stay as they are, whatever they are."""
+    if is_exempt(terminal, cell.settings):
+        return Reason(Code.EXEMPT)
+    abilities = terminal.flow_abilities
     if not abilities.can_mark or not abilities.flows_max:
         return Reason(Code.CANNOT_MARK, abilities.refusal)
-    if access_point is not None and access_point.edca is not None and not access_point.edca.wmm:
-        return Reason(Code.NO_WMM)
     return None
 
 
-def decide_flows(cell: CellState, terminal: Terminal, now_us: int, error: Reason | None = None) -> list[Effect]:
-    """Commands for one terminal that is joined: for the flows that were granted, or another lease for them."""
+def keep_flows(cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
+    """Commands for one terminal that is joined, if nothing was decided since the last ones: another lease, or what was
+    sent again. What time itself brings is decided with the access point's reports.
+    """
+    sent, in_force = terminal.flows_sent, terminal.flows_generation
+    entries = sent.entries if sent is not None else ()
+    if {flow.uid for flow in entries if flow.uid is not None and flow.udp_bps} != _held_back(cell, terminal):
+        is_settled = False
+    elif sent is None:
+        is_settled = not in_force
+    else:
+        is_due = bool(sent.entries) and now_us >= sent.renew_at_us
+        is_settled = not is_due and not sent.is_missing(in_force, terminal.reported_at_us)
+    if is_settled and cell.unavailable_for(terminal, now_us) is None:
+        return []
+    live = {key: flow for key, flow in cell.live.flows.items() if key.mac == terminal.mac}
+    return decide_flows(cell, terminal, live, now_us)
+
+
+def decide_flows(
+    cell: CellState, terminal: Terminal, live: dict[FlowKey, LiveFlow], now_us: int, error: Reason | None = None
+) -> list[Effect]:
+    """Commands for one terminal that is joined: for those of its live flows that were granted, or another lease."""
     unavailable = error or cell.unavailable_for(terminal, now_us)
     if unavailable is not None and unavailable.waits:
         return []
-    live = {key: flow for key, flow in cell.live.flows.items() if key.mac == terminal.mac}
-    pace = cell.pacing.paces.get(terminal.mac)
-    paced = () if pace is None or unavailable is not None else (Flow(None, b"", udp_bps=round(pace.bps)),)
+    paced = () if unavailable is not None else udp_rates(cell, terminal)
     granted = () if unavailable is not None else granted_flows(terminal, live, len(paced))
     flows = (*granted, *paced)
     reason = unavailable or Reason(Code.LIVE_FLOWS, after=len(granted))
-    if paced and pace is not None and not granted:
-        reason = Reason(Code.PACED, after=pace.bps)
+    if paced and not granted:
+        reason = Reason(Code.PACED, after=paced[0].udp_bps)
     if not flows and unavailable is None:
         refused = [flow.refused for flow in live.values() if flow.refused is not None]
         reason = refused[0] if refused else Reason(Code.NO_LIVE_FLOW)
@@ -132,6 +197,26 @@ def granted_flows(terminal: Terminal, live: dict[FlowKey, LiveFlow], others: int
             for number, uid in enumerate(flow.uids):
                 flows.append(Flow(uid, key.address, Category.VIDEO, 0 if number else admitted_us))
     return tuple(flows[: terminal.flow_abilities.flows_max - others])
+
+
+def udp_rates(cell: CellState, terminal: Terminal) -> tuple[Flow, ...]:
+    """Rates of a terminal's UDP: of the whole, and of applications of class background what is left, as of their TCP
+    (app_bounds.py). Which those are is known by their TCP, so one that has none counts with the whole.
+    """
+    rates, pace = list[Flow](), cell.pacing.paces.get(terminal.mac)
+    if pace is not None:
+        rates.append(Flow(None, b"", udp_bps=round(pace.bps)))
+    rates += [Flow(uid, b"", udp_bps=round(LEAST_BPS)) for uid in sorted(_held_back(cell, terminal))]
+    return tuple(rates[: terminal.flow_abilities.flows_max])
+
+
+def _held_back(cell: CellState, terminal: Terminal) -> set[int]:
+    """User ids of background applications, while others in the cell send."""
+    uids = {uid for part in terminal.apps if part.application_class == BACKGROUND for uid in part.uids}
+    if not uids or not cell.settings.parameters.pacing.enabled or cell.stations.active_senders <= 1:
+        return set()
+    restricted = cell_restriction(cell) is not None or is_exempt(terminal, cell.settings)
+    return uids if terminal.flow_abilities.can_pace and not restricted else set()
 
 
 def decide_station_flows(cell: CellState, now_us: int) -> list[Effect]:

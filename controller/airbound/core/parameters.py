@@ -237,8 +237,8 @@ class PacingParameters:
     enabled: Annotated[
         bool,
         Field(
-            description="false: UDP has no rate; true: of a phone that sends no TCP it has its share of the cell as a"
-            " rate, while others send"
+            description="false: UDP has no rate; true: it has what TCP leaves of its phone's share as a rate, at least"
+            " half of it, and of background applications what is left; while others send"
         ),
     ] = True
 

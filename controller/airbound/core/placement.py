@@ -5,14 +5,15 @@ A terminal is joined to a cell if the cell reports its MAC, its stream may come 
 stream claims the MAC. One that is joined to none gets no bounds.
 """
 
-from airbound.core.addresses import Address, Mac, address_text, mac_text
+from airbound.core.addresses import Mac, address_text, mac_text
 from airbound.core.arrivals import arrived
+from airbound.core.associations import MISMATCH, Dispute, Move, knowledge
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell_decisions import CellDecisions
 from airbound.core.claims import is_live
 from airbound.core.commands import bounds_command, flows_command
-from airbound.core.effects import Effect, Note, SetReporting
+from airbound.core.effects import Effect, Level, Note, SetReporting, repeated_level
 from airbound.core.reasons import Code, Reason
 from airbound.core.registry import Registry
 from airbound.core.restriction import restriction
@@ -41,7 +42,7 @@ class Placement:
         for superseded in self._registry.claims.add(terminal, now_us):
             # Closed if it is not heard again.
             self._registry.deadlines.at(superseded, now_us + self.given_up_us(superseded))
-        return effects + self.place_claimed(mac, now_us)
+        return effects + self.settle(mac, now_us)[1] + self.place_claimed(mac, now_us)
 
     def withdraw(self, terminal: Terminal) -> None:
         """The terminal's claim is over."""
@@ -49,13 +50,47 @@ class Placement:
         self._registry.deadlines.forget(terminal)
         cell = self._registry.cell_joined(terminal)
         if cell is not None:
-            del cell.terminals[terminal.mac]
+            cell.leave(terminal)
             terminal.bssid = b""
 
     def given_up_us(self, terminal: Terminal) -> int:
         """How long a superseded stream may be silent: an idle agent that lives is heard several times within that."""
         parameters = self._registry.settings_for(terminal).parameters
         return max(parameters.safety.terminal_stale_ms, 3 * parameters.reporting.heartbeat_ms) * 1000
+
+    def settle(self, mac: Mac, now_us: int) -> tuple[bool, list[Effect]]:
+        """Find the cell that a station is in, of several that report it: whether that is another one than before, in
+        which its terminals are to be placed, and notes.
+        """
+        associations = self._registry.associations
+        if not associations.is_contested(mac):
+            return False, []  # nearly always
+        before = associations.cell_of(mac)
+        move = associations.settle(mac, self._registry.claims.claimants(mac), now_us)
+        return associations.cell_of(mac) is not before, self.moved(move) if move is not None else []
+
+    def moved(self, move: Move) -> list[Effect]:
+        """Count a station's move from another cell to the one that it is in, in which it is not placed yet; a note."""
+        cell = self._registry.associations.cell_of(move.mac)
+        if cell is None:
+            return []
+        cell.moves_total += 1
+        name = self._name_of(move.mac)
+        reason = Reason(Code.STATION_MOVED, mac_text(move.before))
+        level: Level = "info" if name else "counted"  # whoever lists stations that have no agent fills no log
+        return [Note(level, "moved", name or mac_text(move.mac), (reason,), terminal=name, cell=cell.bssid)]
+
+    def disputed(self, dispute: Dispute) -> list[Effect]:
+        """Count that a cell claims a station which another one goes on to hear; a note."""
+        claimant = dispute.by
+        claimant.disputes_total += 1
+        reason = Reason(Code.STATION_DISPUTED, mac_text(dispute.holder.bssid))
+        level, name = repeated_level(claimant.disputes_total), self._name_of(dispute.mac)
+        return [Note(level, "disputed", mac_text(dispute.mac), (reason,), terminal=name, cell=claimant.bssid)]
+
+    def _name_of(self, mac: Mac) -> str:
+        claims = self._registry.claims.claimants(mac)
+        return claims[-1].name if claims else ""
 
     def place_claimed(self, mac: Mac, now_us: int) -> list[Effect]:
         """Join the terminals that claim a MAC to the cell that they are in now, or to none; commands for them."""
@@ -76,7 +111,7 @@ class Placement:
         cell, reason = self._find_cell(terminal)
         before, terminal.unplaced = self._registry.cell_joined(terminal), reason
         if before is not cell and before is not None and before.terminals[terminal.mac] is terminal:
-            del before.terminals[terminal.mac]  # unless another that claims the MAC has just been joined in its place
+            before.leave(terminal)  # unless another that claims the MAC has just been joined in its place
         terminal.bssid = cell.bssid if cell else b""
         effects = self._set_reporting(terminal)
         if cell is None:
@@ -132,20 +167,11 @@ class Placement:
                 return None, Reason(Code.MAC_CLAIMED_TWICE, rival.name)
         return cell, None
 
-    def _is_at_station(self, terminal: Terminal, cell: CellState) -> bool:
+    @staticmethod
+    def _is_at_station(terminal: Terminal, cell: CellState) -> bool:
         """Whether a stream may come from the station whose MAC it claims, as far as the access point knows."""
-        if not cell.settings.parameters.identity.match_addresses:
-            return True
-        return _is_one_of(terminal.stream.address, cell.stations.by_mac[terminal.mac].latest.ip_addresses)
+        return knowledge(terminal.mac, cell, (terminal,)) > MISMATCH
 
 
 def _subject(reason: Reason | None, code: Code) -> str:
     return reason.subject if reason is not None and reason.code is code else ""
-
-
-def _is_one_of(address: Address, known: tuple[Address, ...]) -> bool:
-    """Whether a stream's address is one of its station's, as far as that can be compared: the access point may know
-    none of that family.
-    """
-    same_family = [other for other in known if len(other) == len(address)]
-    return not same_family or address in same_family

@@ -66,6 +66,8 @@ class Code(IntEnum):
     OMITTED_LIMITS_MAX = 63
     ASSUMED_RATES = 64
     ARRIVED = 65
+    STATION_MOVED = 66
+    STATION_DISPUTED = 67
     # Refused: counted and not used.
     MALFORMED = 80
     OUT_OF_RANGE = 81

@@ -9,6 +9,7 @@ from airbound.core.associations import Associations
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import Claims
+from airbound.core.class_choices import ClassChoices
 from airbound.core.deadlines import Deadlines
 from airbound.core.effects import Effect, Note
 from airbound.core.modes import Modes
@@ -29,6 +30,7 @@ class Registry:
         self.settings = Settings(parameters, mode, set(exempt))  # of cells that have none of their own
         self.modes = Modes(mode)
         self.overrides = Overrides(overrides)
+        self.class_choices = ClassChoices()
         self.reporters: dict[int, AccessPoint | Terminal] = {}  # by the number of their stream
         self.cells: dict[Mac, CellState] = {}
         self.associations = Associations()

@@ -9,7 +9,7 @@ Stations and destinations are named tuples: there are thousands of them in a sec
 times as long to make.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -252,3 +252,6 @@ class TerminalReport:
     arrivals: Arrivals | None = None
     apps: tuple[AppPart, ...] = ()  # of the classes but the default
     flows: FlowState | None = None  # none from an agent that changes none
+    delivered_bytes: int = 0  # by TCP to these destinations, payload, since the agent started
+    # What is of the default class: made when it is asked for, since few decisions need it.
+    unclassed: Callable[[], tuple[AppPart, ...]] = field(default=tuple, compare=False, repr=False)

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from airbound.core.addresses import Mac, mac_text
+from airbound.core.addresses import Mac, exempt_name, mac_text
 from airbound.core.overrides import Match
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.policy import POLICIES, Policy
@@ -52,6 +52,9 @@ class Settings:
 
     def is_terminal_exempt(self, name: str) -> bool:
         """Whether a terminal is not to be commanded, whatever is with its cell."""
+        if not self.exempt and self.match is None:
+            return False
+        name = exempt_name(name)
         if name in self.exempt:
             return True
         return self.match is not None and name in self.match.override.exempt_terminals and name not in self.not_exempt

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which of a cell's senders nothing limits, and how much of their shares they and the others get."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.pacing import Use
 from airbound.core.cell.senders import StationSender
 from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import StationState
+from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.unlimited import CLAIMS
 from airbound.core.effects import Effect, Note
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import is_station_exempt, widens
 from airbound.core.window_clamp import agent_problem
+
+REPORT_MAX_US = 3_000_000  # what a terminal delivered longer ago is not what it sends now
 
 
 def observe_unlimited(
@@ -42,37 +46,46 @@ def used_of_shares(cell: CellState, now_us: int) -> tuple[dict[Mac, float], list
     ]
 
 
-def observe_pacing(cell: CellState, unlimited: dict[Mac, float], now_us: int) -> None:
-    """Have rates follow what phones send that can be given one, and leave these out of those that nothing limits.
-    `unlimited` as of `used_of_shares`.
+def observe_pacing(cell: CellState, unlimited: dict[Mac, float], now_us: int) -> bool:
+    """Have rates follow what phones send that can be given one, and leave these out of those that nothing limits:
+    whether what is left to TCP of one moved. `unlimited` as of `used_of_shares`.
     """
-    able = list[Mac]()
+    pacing, uses = cell.pacing, dict[Mac, Use]()
     if cell.settings.parameters.pacing.enabled and widens(cell) and cell.stations.active_senders > 1:
-        for mac in [mac for mac in cell.pacing.paces if mac in cell.terminals and cell.terminals[mac].ignores_flows()]:
-            cell.pacing.give_up(mac, now_us)
-        candidates = unlimited.keys() | cell.pacing.paces.keys()
-        able = [mac for mac in candidates if not cell.pacing.is_given_up(mac, now_us) and _can_be_paced(cell, mac)]
-    if not able and not cell.pacing.paces:
-        cell.pacing.had = False
-        return
-    parts = {mac: part for mac, _, part in _parts(cell)}
-    cell.pacing.observe({mac: _share_bps(cell, mac) for mac in able}, parts, now_us)
-    for mac in cell.pacing.paces:
-        unlimited.pop(mac, None)
-
-
-def _can_be_paced(cell: CellState, mac: Mac) -> bool:
-    terminal = cell.terminals.get(mac)
-    if terminal is None or terminal.sends or is_station_exempt(mac, cell):
+        for mac in [mac for mac in pacing.paces if mac in cell.terminals and cell.terminals[mac].ignores_flows()]:
+            pacing.give_up(mac, now_us)
+        candidates = unlimited.keys() | pacing.paces.keys() | {mac for mac, _ in _senders_by_tcp(cell)}
+        found = {mac: _use(cell, mac, now_us) for mac in candidates if not pacing.is_given_up(mac, now_us)}
+        uses = {mac: use for mac, use in found.items() if use is not None}
+    if not uses and not pacing.paces and not pacing.beside:
+        pacing.had = False
         return False
-    return terminal.flow_abilities.can_pace and terminal.flow_abilities.flows_max > 0
+    moved = pacing.observe(uses, now_us)
+    for mac in pacing.paces:
+        unlimited.pop(mac, None)
+    return moved
 
 
-def _share_bps(cell: CellState, mac: Mac) -> float:
-    air = cell.air.air_for(mac)
-    if air is not None:
-        return air.share_bps
-    return cell.decided_capacity_bps / (cell.stations.active_senders or 1) + cell.spare_bps
+def _senders_by_tcp(cell: CellState) -> Iterator[tuple[Mac, Terminal]]:
+    """The terminals that may send UDP as well, and can be given a rate for it."""
+    return ((mac, terminal) for mac, terminal in cell.terminals.items()
+            if terminal.flow_abilities.can_pace and terminal.sends)  # fmt: skip
+
+
+def _use(cell: CellState, mac: Mac, now_us: int) -> Use | None:
+    """What a phone sends; none if it cannot be given a rate, or what of it is UDP is not known."""
+    terminal, station = cell.terminals.get(mac), cell.stations.by_mac.get(mac)
+    if terminal is None or station is None or is_station_exempt(mac, cell):
+        return None
+    if not terminal.flow_abilities.can_pace or not terminal.flow_abilities.flows_max:
+        return None
+    sent_bps = station.payload_bytes_per_s * 8 if station.sending else 0.0
+    tcp_bps = terminal.delivered.bps if terminal.sends else None
+    is_old = now_us - terminal.reported_at_us > REPORT_MAX_US
+    share_bps = cell.share_bps(mac)
+    if share_bps <= 0 or (terminal.sends and (tcp_bps is None or is_old)):
+        return None
+    return Use(share_bps, sent_bps, tcp_bps, terminal.fills_its_window)
 
 
 def is_held_back(cell: CellState, now_us: int) -> bool:

@@ -14,7 +14,7 @@ def observe_widening(cell: CellState, now_us: int) -> tuple[bool, list[Effect]]:
     """Have maxima follow these: whether the cell's terminals must be decided again, and notes for the log."""
     moved, effects = _observe_kept_txop(cell, now_us)
     unlimited, limited = used_of_shares(cell, now_us)
-    observe_pacing(cell, unlimited, now_us)
+    moved |= observe_pacing(cell, unlimited, now_us)
     widened, notes = observe_unlimited(cell, unlimited, limited, now_us)
     moved |= widened
     moved |= cell.directions.observe([] if cell.unlimited.mac else cell.air.received, limited, now_us)

@@ -14,10 +14,10 @@ from airbound.core.events import Refused
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.grpc import convert, switch_convert
-from airbound.grpc.peers import Peers
+from airbound.grpc.peers import Peer, Peers
 from airbound.grpc.principals import remote_of
 from airbound.grpc.session import REPORT_BYTES_MAX, Session, abort
-from airbound.runtime.rate_limit import RateLimit
+from airbound.runtime.rate_limit import Budget, Budgets, RateLimit
 from airbound.runtime.reception import Reception
 from airbound.runtime.runner import Runner
 from airbound.runtime.sockets import shut_down
@@ -27,6 +27,11 @@ ACCESS_POINT_SERVICE = access_point_pb2.DESCRIPTOR.services_by_name["AccessPoint
 TERMINAL_SERVICE = terminal_pb2.DESCRIPTOR.services_by_name["TerminalService"].full_name
 SWITCH_SERVICE = switch_pb2.DESCRIPTOR.services_by_name["SwitchService"].full_name
 
+Handle = Callable[[Session, bytes, int], int]
+"""Takes a report that arrived at a time in us; returns how many entries it has."""
+
+ENTRY_BYTES = 128  # an entry, however few there are in so many octets
+SWITCH_ENTRIES_FACTOR = 8
 ANSWERS = ("airbound-answers", "1")
 """Metadata of a stream whose agent knows that a response without a command is the answer to a report."""
 
@@ -40,6 +45,7 @@ class AgentServices:
         self._peers = peers
         self._limits = limits
         self.port = 0  # that they are served on
+        self._budgets = Budgets()
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """For a server. Messages are not decoded by grpc: see session.py."""
@@ -62,7 +68,7 @@ class AgentServices:
     async def _switch(self, _: Any, context: Any) -> None:
         await self._serve("switch", context, self._switch_report)
 
-    async def _serve(self, role: Role, context: Any, handle: Callable[[Session, bytes, int], None]) -> None:
+    async def _serve(self, role: Role, context: Any, handle: Handle) -> None:
         """One stream, from its opening to its end."""
         runner = self._runner
         try:
@@ -83,9 +89,9 @@ class AgentServices:
             slow_reader_s=limits.slow_reader_s,
             slow=lambda reason: runner.refuse(who, reason),
             hang_up=lambda: self._hang_up(context.peer()),
-            answers=ANSWERS in context.invocation_metadata(),
+            # At the first report: a header block that was cut off is a call as well, with all of its fields.
+            answers=lambda: ANSWERS in context.invocation_metadata(),
         )
-        limit, bytes_max = RateLimit(limits.reports_per_s), REPORT_BYTES_MAX[role]
 
         def silent() -> None:
             reason = Reason(Code.NO_REPORT, limit=limits.first_report_s)
@@ -93,6 +99,24 @@ class AgentServices:
             session.close(reason)
 
         first = asyncio.get_running_loop().call_later(limits.first_report_s, silent)
+
+        account = peer.account
+        account.streams += 1
+        self._reception.opened(session)
+        try:
+            with self._peers.during(peer, session.close):
+                await session.read(self._taking(role, peer, session, first, handle))
+        finally:
+            first.cancel()
+            account.streams -= 1
+            self._reception.closed(session)
+
+    def _taking(
+        self, role: Role, peer: Peer, session: Session, first: asyncio.TimerHandle, handle: Handle
+    ) -> Callable[[bytes], None]:
+        """What takes a stream's messages; the first one cancels `first`."""
+        runner, limits, stream = self._runner, self._limits, session.stream
+        limit, bytes_max, budget = RateLimit(limits.reports_per_s), REPORT_BYTES_MAX[role], self._budget(peer)
 
         def take(data: bytes) -> None:
             first.cancel()
@@ -102,24 +126,26 @@ class AgentServices:
                 refuse(Reason(Code.TOO_LARGE, after=len(data), limit=bytes_max))
             elif not limit.take(now_us):
                 runner.submit(Refused(stream, Reason(Code.RATE_LIMITED, limit=limits.reports_per_s)))
+            elif budget is not None and not budget.left(now_us):
+                name = f"{role}/{peer.principal.name} in a second"
+                reason = Reason(Code.TOO_MANY_ENTRIES, name, after=budget.taken(), limit=budget.per_s)
+                runner.submit(Refused(stream, reason))
             else:
                 try:
-                    handle(session, data, now_us)
+                    entries = handle(session, data, now_us)
                 except DecodeError:
                     refuse(Reason(Code.MALFORMED, "message"))
+                else:
+                    peer.account.message(len(data))
+                    if budget is not None:
+                        budget.spend(max(entries, len(data) / ENTRY_BYTES))
 
         def refuse(reason: Reason) -> None:
             """What cannot be read ends the stream: nobody knows what comes next."""
             runner.submit(Refused(stream, reason))
             session.close(reason)
 
-        self._reception.opened(session)
-        try:
-            with self._peers.during(peer, session.close):
-                await session.read(take)
-        finally:
-            first.cancel()
-            self._reception.closed(session)
+        return take
 
     def _hang_up(self, peer: str) -> None:
         """End a connection whose peer reads nothing; a thread looks for it."""
@@ -127,26 +153,36 @@ class AgentServices:
         if remote is not None:
             asyncio.get_running_loop().run_in_executor(None, shut_down, self.port, *remote)
 
-    def _access_point_report(self, session: Session, data: bytes, now_us: int) -> None:
+    def _budget(self, peer: Peer) -> Budget | None:
+        """What one name's reports may cost; in plain text nobody has a name."""
+        if peer.certificate is None:
+            return None
+        factor = SWITCH_ENTRIES_FACTOR if peer.principal.role == "switch" else 1
+        return self._budgets.budget(peer.principal, factor * self._limits.entries_per_s)
+
+    def _access_point_report(self, session: Session, data: bytes, now_us: int) -> int:
         message = access_point_pb2.AccessPointServiceConnectRequest.FromString(data)
         report, refusals = convert.access_point_report(message.report)
         for reason in refusals:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
             self._reception.take_access_point_report(session, report, data, now_us)
+        return len(message.report.stations)
 
-    def _terminal_report(self, session: Session, data: bytes, now_us: int) -> None:
+    def _terminal_report(self, session: Session, data: bytes, now_us: int) -> int:
         message = terminal_pb2.TerminalServiceConnectRequest.FromString(data)
         report, refusals = convert.terminal_report(message.report)
         for reason in refusals:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
             self._reception.take_terminal_report(session, report, data, now_us)
+        return len(message.report.destinations)
 
-    def _switch_report(self, session: Session, data: bytes, now_us: int) -> None:
+    def _switch_report(self, session: Session, data: bytes, now_us: int) -> int:
         message = switch_pb2.SwitchServiceConnectRequest.FromString(data)
         report, refusals = switch_convert.switch_report(message.report)
         for reason in refusals:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
             self._reception.take_switch_report(session, report, now_us)
+        return 0

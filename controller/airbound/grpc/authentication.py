@@ -3,17 +3,19 @@
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from airbound.core.principals import Principal, Role
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.grpc.certified_streams import CertifiedStreams
-from airbound.grpc.connection_watch import AGENTS, OPERATORS
 from airbound.grpc.peers import Close, Peer
+from airbound.grpc.ports import AGENTS, OPERATORS
 from airbound.grpc.principals import plain_text
 from airbound.pki.certificates import Certificate
 from airbound.pki.identities import IdentityError
 from airbound.pki.revocation import Revocations
+from airbound.runtime.octets import Account
 
 TLS_VERSION = "TLSv1.3"  # as gRPC names it
 UNIX_PEER = "unix:"
@@ -29,9 +31,11 @@ class Certified:
         trust_domain: Callable[[], str],
         revocations: Revocations,
         streams: CertifiedStreams,
-        called: Callable[[str, Any], None] = lambda _port, _context: None,
+        called: Callable[[str, Any], Account] = lambda _port, _context: Account(),
     ) -> None:
-        """`called` is called with the name of a port and the call of a peer that may make it."""
+        """`called` is called with the name of a port and the call of a peer that may make it; it returns the account
+        of the connection.
+        """
         self._called = called
         self._trust_domain = trust_domain
         self._revocations = revocations
@@ -45,8 +49,7 @@ class Certified:
         peer = self.identify_any(context)
         if peer.principal.role != role:
             raise RefusedError(Reason(Code.WRONG_ROLE, f"{peer.principal.role}/{peer.principal.name}"))
-        self._called(OPERATORS if role == "operator" else AGENTS, context)
-        return peer
+        return replace(peer, account=self._called(OPERATORS if role == "operator" else AGENTS, context))
 
     def identify_any(self, context: Any) -> Peer:
         """Identify a peer of any role but `controller`.
@@ -79,10 +82,18 @@ def encrypted(context: Any) -> dict[str, list[bytes]]:
     if properties.get("transport_security_type") != [b"ssl"]:
         raise RefusedError(Reason(Code.TLS_VERSION, "plain text"))
     # gRPC's Python has no option for the lowest version: its server takes TLS 1.2 as well.
-    version = b"".join(properties.get("ssl_tls_version", [])).decode(errors="replace")
+    check_version(b"".join(properties.get("ssl_tls_version", [])).decode(errors="replace"))
+    return properties
+
+
+def check_version(version: str) -> None:
+    """Of TLS, as gRPC names it.
+
+    Raises:
+        RefusedError: it is not TLS 1.3.
+    """
     if version != TLS_VERSION:
         raise RefusedError(Reason(Code.TLS_VERSION, version or "unknown"))
-    return properties
 
 
 def authenticated(context: Any, trust_domain: str) -> Certificate:

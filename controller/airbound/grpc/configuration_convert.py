@@ -57,6 +57,10 @@ def _choices(choices: Choices) -> Iterator[operations_pb2.OperatorChoice]:
         *([("mode", "", choices.mode)] if choices.mode else []),
         *(("mode", name, choice) for name, choice in sorted(choices.modes_of_cells.items())),
         *(("exempt", name, choice) for name, choice in sorted(choices.exempt.items())),
+        *sorted(
+            ("class", name if uid is None else f"{name} uid {uid}", choice)
+            for (name, uid), choice in choices.classes.items()
+        ),
     ]
     for key, name, choice in made:
         yield operations_pb2.OperatorChoice(key=key, name=name, value=choice.value, at=_time(choice))

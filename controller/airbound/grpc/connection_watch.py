@@ -4,18 +4,18 @@
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from airbound.grpc.octet_watch import OctetWatch
+from airbound.grpc.ports import AGENTS
 from airbound.grpc.principals import remote_of
 from airbound.runtime import log
 from airbound.runtime.connections import Connections, PortCount, Warned
+from airbound.runtime.octets import Account
 from airbound.runtime.sockets import Connection, connections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 EVERY_S = 5.0
-
-AGENTS, OPERATORS, ENROLLMENT = "agents", "operators", "enrollment"
-"""Names of ports in metrics."""
 
 
 class ConnectionWatch:
@@ -25,13 +25,21 @@ class ConnectionWatch:
         self.connections = connections
         self.ports: Mapping[str, Sequence[int]] = {}
         self.warned = Warned()
+        self.octets = OctetWatch()
+        self.closings: Mapping[str, Mapping[str, int]] = {}  # by port and cause
         self._failed = ""
 
-    def called(self, port: str, context: Any) -> None:
-        """A peer that may has made a call."""
+    def called(self, port: str, context: Any) -> Account:
+        """A peer that may has made a call; the account of its connection."""
         remote = remote_of(context.peer())
-        if remote is not None:
-            self.connections.called(port, remote)
+        if remote is None:
+            return Account()
+        self.connections.called(port, remote)
+        return self.octets.called(port, remote)
+
+    def closed(self) -> dict[tuple[str, str], int]:
+        """How many connections the controller has closed, by port and cause."""
+        return {(port, cause): count for port, counts in self.closings.items() for cause, count in counts.items()}
 
     def handshakes(self) -> dict[str, int]:
         """Begun, by port, those without any included."""

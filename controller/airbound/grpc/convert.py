@@ -5,12 +5,14 @@ What comes in is checked here and nowhere else. An absurd entry (a station, a de
 alone and the rest of its report counts; a report whose sender or time is absurd is refused whole.
 """
 
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import Address, is_loopback, is_peer_address, is_station_mac
 from airbound.core.arrivals import SOURCES
 from airbound.core.bands import BAND_NAMES
+from airbound.core.class_choices import DEFAULT
 from airbound.core.edca import AIFSN_MAX, CW_MAX, TXOP_LIMIT_MAX, Category, Edca, is_contention_window
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.reports import (
@@ -54,7 +56,7 @@ from airbound.core.reports import (
 from airbound.v1 import access_point_pb2, terminal_pb2
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 ARRIVAL_COUNTERS = (
     "arrivals_total",
@@ -81,6 +83,8 @@ _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
 _MEASURED = access_point_pb2.AIRTIME_SOURCE_MEASURED
 _CATEGORIES = {category.value: category for category in Category}
 _CLASSES = frozenset(terminal_pb2.ApplicationClass.values()) - {0}
+Classed = tuple[int, Address, Sequence[terminal_pb2.ClassPart]]
+"""What of a destination, by its number and address, is of classes of applications."""
 _FLOW_COUNTERS = tuple(field.name for field in terminal_pb2.FlowState.DESCRIPTOR.fields if field.name != "failure")
 
 
@@ -165,14 +169,18 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
         agent = _agent(message.agent, refusals) if message.HasField("agent") else None
     except RefusedError as error:
         return None, [error.reason]
-    destinations = _destinations(message, refusals)
+    destinations, classed = _destinations(message, refusals)
     malformed = message.malformed_inputs_total
     arrivals = _arrivals(message.arrivals, refusals) if message.HasField("arrivals") else None
-    apps = _app_parts(message, refusals)
+    apps = _app_parts(classed, refusals) if classed else ()
     flows = _flow_state(message.flows, refusals) if message.HasField("flows") else None
+    delivered_bytes = 0
+    for destination in message.destinations:  # a few
+        delivered_bytes += destination.delivered_bytes
     report = TerminalReport(
-        mac, sequence, monotonic_us, destinations, generation, malformed, agent, arrivals, apps, flows
-    )
+        mac, sequence, monotonic_us, destinations, generation, malformed, agent, arrivals, apps, flows, delivered_bytes,
+        partial(_unclassed_parts, message),
+    )  # fmt: skip
     return report, refusals
 
 
@@ -489,56 +497,75 @@ def _refusal(text: str, field: str, refusals: list[Reason]) -> str:
     return ""
 
 
-def _app_parts(message: terminal_pb2.TerminalReport, refusals: list[Reason]) -> tuple[AppPart, ...]:
+def _app_parts(classed: Iterable[Classed], refusals: list[Reason]) -> tuple[AppPart, ...]:
     """The parts of applications with a class; most terminals have none. One of a later version's class is left out.
     Of a report there is one refusal, so that their number is bounded.
     """
     parts, refusal = list[AppPart](), None
-    for index, destination in enumerate(message.destinations):
-        for number, entry in enumerate(destination.classes):
-            field = f"destinations[{index}].classes[{number}]"
+    for index, address, entries in classed:
+        for number, entry in enumerate(entries):
             if entry.application_class not in _CLASSES:
                 continue
             if len(parts) == APP_PARTS_MAX:
+                field = f"destinations[{index}].classes[{number}]"
                 refusal = refusal or Reason(Code.TOO_MANY_ENTRIES, field, after=APP_PARTS_MAX + 1, limit=APP_PARTS_MAX)
                 continue
             try:
-                parts.append(_app_part(destination.address, entry))
+                parts.append(_app_part(address, entry))
             except RefusedError as error:
-                refusal = refusal or _within(field, error.reason)
+                refusal = refusal or _within(f"destinations[{index}].classes[{number}]", error.reason)
     if refusal is not None:
         refusals.append(refusal)
     return tuple(parts)
 
 
-def _app_part(address: bytes, entry: terminal_pb2.ClassPart) -> AppPart:
-    if not is_peer_address(address):
-        _malformed("address", address)
-    for field, limit in (
-        ("connections_sending", CONNECTIONS_MAX),
-        ("delivered_bytes", COUNTER_MAX),
-        ("queued_bytes", COUNTER_MAX),
-    ):
-        if getattr(entry, field) > limit:
-            _out_of_range(field, getattr(entry, field), limit)
+def _app_part(address: Address, entry: terminal_pb2.ClassPart) -> AppPart:
+    sending, delivered, queued = entry.connections_sending, entry.delivered_bytes, entry.queued_bytes
+    if sending > CONNECTIONS_MAX:
+        _out_of_range("connections_sending", sending, CONNECTIONS_MAX)
+    if delivered > COUNTER_MAX:
+        _out_of_range("delivered_bytes", delivered, COUNTER_MAX)
+    if queued > COUNTER_MAX:
+        _out_of_range("queued_bytes", queued, COUNTER_MAX)
     uids = tuple(entry.uids)
     if len(uids) > APP_UIDS_MAX:
         raise RefusedError(Reason(Code.TOO_MANY_ENTRIES, "uids", after=len(uids), limit=APP_UIDS_MAX))
-    return AppPart(
-        address, entry.application_class, entry.connections_sending, entry.delivered_bytes, entry.queued_bytes, uids
-    )
+    return AppPart(address, entry.application_class, sending, delivered, queued, uids)
+
+
+def _unclassed_parts(message: terminal_pb2.TerminalReport) -> tuple[AppPart, ...]:
+    """What the parts of applications with a class leave of each destination. An application with connections of both
+    kinds to one address is of the class. What was refused as a destination is left out.
+    """
+    parts = list[AppPart]()
+    for destination in message.destinations[:DESTINATIONS_MAX]:
+        classed = [entry for entry in destination.classes if entry.application_class in _CLASSES]
+        uids = sorted(set(destination.uids).difference(*(entry.uids for entry in classed)))
+        if not uids or not is_peer_address(destination.address):
+            continue
+        sending, delivered, queued = (
+            max(0, min(getattr(destination, field), COUNTER_MAX) - sum(getattr(entry, field) for entry in classed))
+            for field in ("connections_sending", "delivered_bytes", "queued_bytes")
+        )
+        parts.append(AppPart(destination.address, DEFAULT, sending, delivered, queued, tuple(uids)))
+    return tuple(parts)
 
 
 def _flow_state(message: terminal_pb2.FlowState, refusals: list[Reason]) -> FlowState | None:
     """What a terminal does with its flows; none if it cannot be known which set is in force."""
-    counters = dict[str, int]()
-    for field in _FLOW_COUNTERS:
-        value = getattr(message, field)
-        if value > COUNTER_MAX:
-            refusals.append(Reason(Code.OUT_OF_RANGE, f"flows.{field}", after=value, limit=COUNTER_MAX))
-            return None
-        counters[field] = value
-    return FlowState(failure=_refusal(message.failure, "flows.failure", refusals), **counters)
+    counters = (
+        message.generation, message.refused_total, message.failures_total, message.marked_packets_total,
+        message.paced_packets_total, message.dropped_packets_total,
+    )  # fmt: skip
+    if max(counters) > COUNTER_MAX:
+        for field in _FLOW_COUNTERS:
+            value = getattr(message, field)
+            if value > COUNTER_MAX:
+                refusals.append(Reason(Code.OUT_OF_RANGE, f"flows.{field}", after=value, limit=COUNTER_MAX))
+                break
+        return None
+    generation, refused, failures, *packets = counters
+    return FlowState(generation, refused, failures, _refusal(message.failure, "flows.failure", refusals), *packets)
 
 
 def _station_flow_state(message: access_point_pb2.StationFlowState, refusals: list[Reason]) -> StationFlowState | None:
@@ -570,14 +597,16 @@ def _arrivals(message: terminal_pb2.Arrivals, refusals: list[Reason]) -> Arrival
     return Arrivals(message.arrivals_total, name, message.last_age_ms)
 
 
-def _destinations(message: terminal_pb2.TerminalReport, refusals: list[Reason]) -> tuple[Destination, ...]:
-    """The destinations by their order; of those with the same address the first."""
+def _destinations(
+    message: terminal_pb2.TerminalReport, refusals: list[Reason]
+) -> tuple[tuple[Destination, ...], list[Classed]]:
+    """The destinations by their order; of those with the same address the first. And what of them is of classes."""
     entries: Sequence[terminal_pb2.Destination] = message.destinations
     if len(entries) > DESTINATIONS_MAX:
         reason = Reason(Code.TOO_MANY_ENTRIES, "destinations", after=len(entries), limit=DESTINATIONS_MAX)
         refusals.append(reason)
         entries = entries[:DESTINATIONS_MAX]
-    destinations = dict[Address, Destination]()
+    destinations, classed = dict[Address, Destination](), list[Classed]()
     for index, entry in enumerate(entries):
         try:
             destination = _destination(entry)
@@ -586,13 +615,16 @@ def _destinations(message: terminal_pb2.TerminalReport, refusals: list[Reason]) 
             continue
         if destinations.setdefault(destination.address, destination) is not destination:
             refusals.append(Reason(Code.DUPLICATE_ENTRY, f"destinations[{index}].address"))
-    return tuple(destinations.values())
+        elif parts := entry.classes:
+            classed.append((index, destination.address, parts))
+    return tuple(destinations.values()), classed
 
 
 def _destination(entry: terminal_pb2.Destination) -> Destination:
     address, connections, min_rtt_us = entry.address, entry.connections_sending, entry.min_rtt_us
     mss_bytes, srtt_us = entry.mss_bytes, entry.srtt_us
-    fills_window = entry.queued_bytes >= FULL * entry.cwnd_segs * mss_bytes
+    cwnd_segs = entry.cwnd_segs  # 0: no kernel's
+    fills_window = cwnd_segs > 0 and entry.queued_bytes >= FULL * cwnd_segs * mss_bytes
     if not is_peer_address(address):
         _malformed("address", address)
     if connections > CONNECTIONS_MAX:

@@ -116,16 +116,17 @@ class EnrollmentAdminService(pki_pb2_grpc.EnrollmentAdminServiceServicer):
     async def Revoke(self, request: pki_pb2.RevokeRequest, context: Any) -> pki_pb2.RevokeResponse:
         """End certificates, and the streams that were opened with them."""
         try:
+            reason = _printable("reason", request.reason)
             if request.WhichOneof("certificates") == "serial":
                 what = request.serial
                 serial = serial_of_text(request.serial)
-                done = await self._enrollment.revoke_serial(serial, request.reason)
+                done = await self._enrollment.revoke_serial(serial, reason)
             else:
                 what = request.identity
                 identity = identity_of_text(request.identity)
                 if identity.role == CONTROLLER:
                     raise IdentityError(NO_CONTROLLERS)
-                done = await self._enrollment.revoke(identity, request.reason)
+                done = await self._enrollment.revoke(identity, reason)
         except (ValueError, LookupError, StoreError) as error:
             await _fail(context, error)
         serials = [serial_text(serial) for serial in done.serials]
@@ -159,6 +160,17 @@ def _role(text: str) -> Role:
         if role == text:
             return role
     raise IdentityError(f"{text[:TEXT_MAX_CHARACTERS]!r} is no role: expected {', '.join(CLIENT_ROLES)}")
+
+
+def _printable(field: str, text: str) -> str:
+    """Text that other operators are shown.
+
+    Raises:
+        ValueError: it has control characters.
+    """
+    if not text.isprintable():
+        raise ValueError(f"{field} = {text[:TEXT_MAX_CHARACTERS]!r}: not printable")
+    return text
 
 
 async def _fail(context: Any, error: Exception) -> NoReturn:

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certificates for those who have a token or a certificate. See proto/airbound/v1/enrollment.proto.
 
-Enrolment has a server of its own: gRPC's Python either demands a client certificate of everybody on a port or asks
-nobody for one.
+Enrolment has a process of its own (airbound/enrolling): whoever connects there has no certificate.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
 
-from airbound.core.addresses import address_text
+from airbound import reason_text
+from airbound.core.addresses import Address, address_text
 from airbound.core.reasons import Code, Reason, RefusedError
-from airbound.grpc.authentication import Certified, encrypted
-from airbound.grpc.principals import plain_text
-from airbound.grpc.session import abort
+from airbound.enrolling.messages import Call
+from airbound.grpc.authentication import Certified, check_version
+from airbound.grpc.session import REASON_KEY, status_of
 from airbound.pki.certificates import Certificate, serial_text
 from airbound.pki.enrollment import Credentials, Enrollment
 from airbound.pki.records import RecordError
@@ -25,11 +25,9 @@ from airbound.v1 import enrollment_pb2, enrollment_pb2_grpc
 
 Refused = Callable[[str, Reason], None]
 
-REQUEST_BYTES_MAX = 8192
 
-
-class EnrollmentService(enrollment_pb2_grpc.EnrollmentServiceServicer):
-    """Served without client certificates."""
+class EnrollmentService:
+    """Answers what enrolment's process passes on, from peers without a certificate."""
 
     def __init__(
         self,
@@ -37,30 +35,32 @@ class EnrollmentService(enrollment_pb2_grpc.EnrollmentServiceServicer):
         limits: AddressLimits,
         now_us: Callable[[], int],
         refused: Refused,
-        called: Callable[[Any], None] = lambda _: None,
+        called: Callable[[tuple[Address, int]], None] = lambda _: None,
     ) -> None:
-        """`called` is called with the call of a peer whose token was good."""
+        """`called` is called with the address and port of a peer whose token was good."""
         self._called = called
         self._enrollment = enrollment
         self._limits = limits
         self._now_us = now_us
         self._refused = refused
 
-    async def Enroll(self, request: enrollment_pb2.EnrollRequest, context: Any) -> enrollment_pb2.EnrollResponse:
-        """A certificate for a token."""
-        principal, address = plain_text("terminal", context.peer())
+    async def answer(self, call: Call) -> Mapping[str, Any]:
+        """A certificate for a token, or why there is none, as enrolling/messages.py has them."""
+        address = bytes.fromhex(call.address)
+        who = address_text(address)
         try:
-            encrypted(context)
+            check_version(call.tls)
             if not self._limits.take(address, self._now_us()):
-                raise _too_many(address_text(address) if address else "", self._limits.per_s)
-            credentials = await self._enrollment.enroll(request.token, request.request, request.role)
+                raise _too_many(who, self._limits.per_s)
+            credentials = await self._enrollment.enroll(call.token, bytes.fromhex(call.request), call.role)
         except (RefusedError, StoreError, RecordError) as error:
-            await _fail(context, f"enrolment from {principal.name}", error, self._refused)
-            raise
-        self._called(context)
+            status, text, code = _failure(f"enrolment from {who}", error, self._refused)
+            return {"kind": "refusal", "status": status.name, "text": text, "code": code}
+        self._called((address, call.port))
         certificate = self._enrollment.issued(credentials)
-        log.event("info", "enrolled", str(certificate.identity), f"{_what(certificate)}, from {principal.name}")
-        return enrollment_pb2.EnrollResponse(credentials=_message(credentials))
+        log.event("info", "enrolled", str(certificate.identity), f"{_what(certificate)}, from {who}")
+        response = enrollment_pb2.EnrollResponse(credentials=_message(credentials))
+        return {"kind": "answer", "octets": response.SerializeToString().hex()}
 
 
 class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
@@ -71,7 +71,7 @@ class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
         enrollment: Enrollment,
         peers: Certified,
         refused: Refused,
-        called: Callable[[Any], None] = lambda _: None,
+        called: Callable[[Any], object] = lambda _: None,
     ) -> None:
         """`called` is called with the call of a peer whose certificate is good."""
         self._called = called
@@ -90,7 +90,8 @@ class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
                 raise RefusedError(Reason(Code.NO_CERTIFICATE))  # noqa: TRY301
             credentials = await self._enrollment.renew(peer.certificate, request.request)
         except (RefusedError, StoreError, RecordError) as error:
-            await _fail(context, who, error, self._refused)
+            status, text, code = _failure(who, error, self._refused)
+            await context.abort(status, text, trailing_metadata=((REASON_KEY, code),) if code else ())
             raise
         certificate = self._enrollment.issued(credentials)
         log.event("info", "renewed", str(certificate.identity), _what(certificate))
@@ -101,13 +102,16 @@ def _too_many(address: str, per_s: float) -> RefusedError:
     return RefusedError(Reason(Code.TOO_MANY_ENROLLMENTS, address, limit=per_s))
 
 
-async def _fail(context: Any, who: str, error: RefusedError | StoreError | RecordError, refused: Refused) -> None:
+def _failure(
+    who: str, error: RefusedError | StoreError | RecordError, refused: Refused
+) -> tuple[grpc.StatusCode, str, str]:
+    """What a call ends with: status, text, and the reason's code if it has one. It is counted and logged."""
     if isinstance(error, RefusedError):
         refused(who, error.reason)
-        await abort(context, error.reason)
+        return status_of(error.reason), reason_text.text(error.reason), error.reason.code.name
     log.event("warning", "store", who, str(error))
     status = grpc.StatusCode.UNAVAILABLE if isinstance(error, StoreError) else grpc.StatusCode.INTERNAL
-    await context.abort(status, f"the store: {error}"[:300])
+    return status, f"the store: {error}"[:300], ""
 
 
 def _what(certificate: Certificate) -> str:

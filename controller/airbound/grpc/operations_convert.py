@@ -13,7 +13,7 @@ from airbound.core.effects import Bound, WindowLimit
 from airbound.core.parameters import Mode
 from airbound.core.policy import UNBOUNDED, Decision, Policy, PolicyInput
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import EdcaState, WindowState
+from airbound.core.reports import EdcaState, StationFlowState, WindowState
 from airbound.core.restriction import is_exempt, is_station_exempt
 from airbound.core.settings import Settings
 from airbound.grpc.command_convert import queue, queue_messages, reason_message
@@ -70,8 +70,22 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
             message.edca.CopyFrom(_cell_edca(state, access_point, access_point.edca, now_us))
         if access_point.windows is not None:
             message.windows.CopyFrom(_cell_windows(state, access_point, access_point.windows, now_us))
+        if access_point.station_flows is not None:
+            message.station_flows.CopyFrom(_cell_station_flows(access_point, access_point.station_flows, now_us))
     if state.live.flows or state.live.failures_total:
         message.live.CopyFrom(_cell_live(state, now_us))
+    return message
+
+
+def _cell_station_flows(
+    access_point: AccessPoint, reported: StationFlowState, now_us: int
+) -> operations_pb2.CellStationFlows:
+    sent = access_point.station_flows_sent
+    message = operations_pb2.CellStationFlows(state=access_point_pb2.StationFlowState(**reported._asdict()))
+    if sent is not None:
+        message.sent, message.generation_sent = len(sent.entries), sent.generation
+        message.lease_remaining_ms = max(0, sent.ends_at_us - now_us) // 1000 if sent.entries else 0
+        message.reason.CopyFrom(reason_message(sent.reasons[0]))
     return message
 
 
@@ -213,6 +227,8 @@ def terminal(
             decision.notes.append(reason_message(omitted[decision.destination]))
     if state.no_bounds is not None:
         message.no_bounds.CopyFrom(reason_message(state.no_bounds))
+    for uid, number in sorted(state.classes_chosen.items(), key=lambda choice: (choice[0] is not None, choice[0])):
+        message.classes_chosen.add(uid=uid, application_class=number)
     if cell_state is not None and cell_state.live.flows:
         message.live_flows.extend(_live_flows(cell_state, state.mac))
     if state.flow_state is not None:
@@ -243,7 +259,7 @@ def _decision(decision: Decision, policy: Policy) -> operations_pb2.Decision:
         own_min_rtt_us=decision.own_min_rtt_us,
         rtt_ratio=policy_input.rtt_ratio,
         capacity_bps=round(policy_input.capacity_bps) if policy.uses_capacity else 0,
-        formula=policy.formula(policy_input) + _beside_others(policy_input),
+        formula=policy.formula(policy_input) + _beside_others(policy_input) + _beside_udp(policy_input),
     )
 
 
@@ -255,6 +271,11 @@ def _beside_others(policy_input: PolicyInput) -> str:
         if policy_input.widened != 1
         else ""
     )
+
+
+def _beside_udp(policy_input: PolicyInput) -> str:
+    part = policy_input.tcp_part
+    return f"; maximum x {part:.2f}, beside the terminal's UDP" if part < 1 else ""
 
 
 def station(

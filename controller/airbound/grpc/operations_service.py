@@ -32,14 +32,18 @@ class Choices(Protocol):
     """Where operators' choices are kept."""
 
     async def set_mode(self, mode: Mode | None, bssid: Mac = b"") -> Mode:
-        """The mode before, of the controller or a cell. Raises StoreError if it is not kept."""
+        """The mode before, of the controller or a cell. Raises StoreError if it is not kept yet."""
 
     async def set_exempt(self, name: str, *, exempt: bool) -> bool:
-        """Whether it was exempt before. Raises StoreError if it is not kept."""
+        """Whether it was exempt before. Raises StoreError if it is not kept yet."""
+
+    async def set_class(self, name: str, uid: int | None, application_class: int | None) -> int | None:
+        """The class chosen before, if any. Raises StoreError if it is not kept yet."""
 
 
 PAGE = 50
 NAME_MAX_CHARACTERS = 256
+UID_MAX = 2**32 - 2  # the last number is nobody's
 
 
 class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
@@ -213,17 +217,36 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         self, request: operations_pb2.ExemptTerminalRequest, context: Any
     ) -> operations_pb2.ExemptTerminalResponse:
         """Exempt terminals of a name, or a cell, from control, or end that; none need be connected."""
-        name = request.name
-        if not name or len(name) > NAME_MAX_CHARACTERS or not name.isprintable():
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"name = {_shown(name)}: not a name")
+        name = await _name("name", request.name, context)
         if self._choices is None:
-            previous = self._runner.set_exempt(exempt_name(name), exempt=request.exempt)
+            previous = self._runner.set_exempt(name, exempt=request.exempt)
         else:
             try:
-                previous = await self._choices.set_exempt(exempt_name(name), exempt=request.exempt)
+                previous = await self._choices.set_exempt(name, exempt=request.exempt)
             except StoreError as error:
                 await _abort_not_kept(error, context)
         return operations_pb2.ExemptTerminalResponse(previously_exempt=previous)
+
+    async def SetClass(self, request: operations_pb2.SetClassRequest, context: Any) -> operations_pb2.SetClassResponse:
+        """Give a terminal's applications, or one, a class in place of its own table's, or end that."""
+        name = await _name("terminal", request.terminal, context)
+        uid = request.uid if request.HasField("uid") else None
+        number = request.application_class
+        if number not in terminal_pb2.ApplicationClass.values() or (request.own and number):
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"application_class = {number}: not expected")
+        if uid is not None and uid > UID_MAX:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"uid = {uid}: expected at most {UID_MAX}")
+        chosen = None if request.own else int(number)
+        if self._choices is None:
+            previous = self._runner.set_class(name, uid, chosen)
+        else:
+            try:
+                previous = await self._choices.set_class(name, uid, chosen)
+            except StoreError as error:
+                await _abort_not_kept(error, context)
+        return operations_pb2.SetClassResponse(
+            previous=previous  # type: ignore[arg-type]  # the same numbers: tested
+        )
 
     async def _kept(self, mode: Mode | None, bssid: Mac, context: Any) -> Mode:
         if self._choices is None:
@@ -263,8 +286,9 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
 
 
 async def _abort_not_kept(error: StoreError, context: Any) -> NoReturn:
-    text = f"applied by this controller, not kept and not applied by other replicas: {error}"
-    await context.abort(grpc.StatusCode.UNAVAILABLE, text)
+    """Not UNAVAILABLE: a controller has answered, and done it."""
+    text = f"applied by this controller, not yet kept and not applied by other replicas, tried again: {error}"
+    await context.abort(grpc.StatusCode.ABORTED, text)
     raise AssertionError  # abort raises
 
 
@@ -274,6 +298,13 @@ async def _mac(field: str, text: str, context: Any) -> Mac:
     except ValueError as error:
         await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field}: {error}")
         raise
+
+
+async def _name(field: str, text: str, context: Any) -> str:
+    """A terminal's name as choices have it, or a MAC."""
+    if not text or len(text) > NAME_MAX_CHARACTERS or not text.isprintable():
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field} = {_shown(text)}: not a name")
+    return exempt_name(text)
 
 
 def _shown(text: str) -> str:

@@ -5,13 +5,14 @@ authentication.py, which only a controller with TLS imports: what it needs takes
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airbound.core.addresses import Address
 from airbound.core.principals import Principal, Role
 from airbound.core.reasons import Reason
 from airbound.grpc.principals import plain_text
+from airbound.runtime.octets import Account
 
 if TYPE_CHECKING:
     from airbound.pki.certificates import Certificate
@@ -21,11 +22,12 @@ Close = Callable[[Reason], None]
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who it is; its certificate, if it needed one."""
+    """Who it is; its certificate, if it needed one; what its connection's octets are for."""
 
     principal: Principal
     address: Address
     certificate: "Certificate | None" = None
+    account: Account = field(default_factory=Account)
 
 
 class Peers(Protocol):

@@ -7,22 +7,23 @@ import datetime
 import re
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import grpc.aio
 
+from airbound.enrolling.supervisor import Supervisor
 from airbound.grpc.authentication import Certified
 from airbound.grpc.certified_streams import CertifiedStreams
-from airbound.grpc.connection_watch import AGENTS, ENROLLMENT, OPERATORS, ConnectionWatch
+from airbound.grpc.connection_watch import ConnectionWatch
 from airbound.grpc.enrollment_admin_service import EnrollmentAdminService
-from airbound.grpc.enrollment_service import REQUEST_BYTES_MAX, CertificateService, EnrollmentService
+from airbound.grpc.enrollment_service import CertificateService, EnrollmentService
 from airbound.grpc.operator_guard import OperatorGuard
 from airbound.grpc.peers import Peer
 from airbound.grpc.pinned import Pinned
+from airbound.grpc.ports import AGENTS, ENROLLMENT, OPERATORS
 from airbound.grpc.server_certificates import ServerCertificates
 from airbound.pki import files
 from airbound.pki.directory import Directory, default_directory
@@ -45,15 +46,6 @@ from airbound.v1 import enrollment_pb2_grpc, pki_pb2_grpc
 REFRESHED_EVERY_S = 2.0  # a few calls of stat(2); a server that is to be shown a new certificate waits for it
 REVOCATIONS_READ_EVERY_S = 60.0
 COUNTED_EVERY_S = 60.0
-# Open to everybody: a connection is for one call, and soon over.
-ENROLLMENT_OPTIONS = (
-    ("grpc.max_receive_message_length", REQUEST_BYTES_MAX),
-    ("grpc.max_concurrent_streams", 2),
-    ("grpc.max_allowed_incoming_connections", 256),
-    ("grpc.server_handshake_timeout_ms", 10_000),
-    ("grpc.max_connection_age_ms", 20_000),
-    ("grpc.max_connection_age_grace_ms", 5_000),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +62,7 @@ class Security:
     connections: ConnectionWatch
     own_store: Store | None  # that nobody else starts and closes
     _enrolled: dict[CertificateRole, EnrolledCount] = field(default_factory=dict)
+    _refreshed: list[Callable[[], Awaitable[None]]] = field(default_factory=list)  # when the certificate is another one
 
     @property
     def trust_domain(self) -> str:
@@ -111,17 +104,21 @@ class Security:
         admin = EnrollmentAdminService(self.enrollment, self.revocations, self.certificates, at, self.pins)
         pki_pb2_grpc.add_EnrollmentAdminServiceServicer_to_server(admin, operators)
 
-    def enrollment_server(self, options: Sequence[tuple[str, Any]], runner: Runner) -> grpc.aio.Server | None:
+    def enrolling(self, runner: Runner) -> Supervisor | None:
         """For those who have a token; none where nothing can be signed, or nobody wants it."""
         if not self.options.enrollment or self.enrollment.authority.key is None:
             return None
-        options = (*options, *ENROLLMENT_OPTIONS)
-        server = grpc.aio.server(options=options, maximum_concurrent_rpcs=self.options.enrollments_at_once)
         limits = AddressLimits(self.options.enrollments_per_address_per_s)
-        called = partial(self.connections.called, ENROLLMENT)
+        called = partial(self.connections.connections.called, ENROLLMENT)
         service = EnrollmentService(self.enrollment, limits, runner.now_us, runner.refuse, called)
-        enrollment_pb2_grpc.add_EnrollmentServiceServicer_to_server(service, server)
-        return server
+        supervisor = Supervisor(
+            lambda: (self.certificates.identity.key, self.certificates.identity.chain),
+            service.answer,
+            self.options.enrollments_at_once,
+            partial(self.certificates.count_handshakes, ENROLLMENT),
+        )
+        self._refreshed.append(supervisor.identity_changed)
+        return supervisor
 
     @contextlib.asynccontextmanager
     async def kept_current(self) -> AsyncIterator[None]:
@@ -135,6 +132,7 @@ class Security:
         tasks = [
             asyncio.create_task(self._keep(read=await self.revocations.load_or_log())),
             asyncio.create_task(self.connections.run()),
+            asyncio.create_task(self.connections.octets.run()),
             asyncio.create_task(self._keep_counted()),
         ]
         try:
@@ -173,6 +171,8 @@ class Security:
         try:
             if await asyncio.to_thread(self.certificates.refresh):
                 log.event("info", "certificate", *self.described())
+                for changed in self._refreshed:
+                    await changed()
         except (PkiError, OSError) as error:
             log.event("warning", "certificate", "not read", f"{error}; the one before stays in use")
 

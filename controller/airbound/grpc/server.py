@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gRPC servers: one for agents, one for operators, on addresses of their own; with TLS one for enrolment."""
+"""The gRPC servers: one for agents, one for operators, on addresses of their own. Devices that have no certificate yet
+have a process of their own (airbound/enrolling).
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
@@ -16,11 +18,11 @@ from grpc_reflection.v1alpha import reflection
 from airbound.config import UNIX, Limits
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
-from airbound.grpc.connection_watch import AGENTS, ENROLLMENT, OPERATORS
 from airbound.grpc.events_service import EVENTS_SERVICE, EventsService
 from airbound.grpc.live_service import LIVE_SERVICE, LiveService
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.peers import PlainText
+from airbound.grpc.ports import AGENTS, ENROLLMENT, OPERATORS
 from airbound.grpc.session import REPORT_BYTES_MAX
 from airbound.runtime.connections import WITHOUT_CALL_WARNED, Warned
 from airbound.runtime.descriptors import connections_max
@@ -36,6 +38,7 @@ from airbound.v1 import (
 )
 
 if TYPE_CHECKING:
+    from airbound.enrolling.supervisor import Supervisor
     from airbound.grpc.security import Security
 
 OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
@@ -65,6 +68,9 @@ AGENT_OPTIONS = (
     ("grpc.dscp", CONTROL_DSCP),
     # What is larger than a report may be is refused by us, who count it, up to this; beyond it by grpc.
     ("grpc.max_receive_message_length", 4 * max(REPORT_BYTES_MAX.values())),
+    # A report fits into the window that HTTP/2 begins with. To find a larger one grpc pings, and every ping and its
+    # answer take a phone's air (docs/results.md, "What do agents cost?").
+    ("grpc.http2.bdp_probe", 0),
     # An agent has one stream.
     ("grpc.max_concurrent_streams", 4),
     # When thousands come at once, after a restart, those that are not served at once wait. By default grpc turns them
@@ -86,24 +92,28 @@ class ListenError(OSError):
 
 @dataclass(slots=True)
 class ControllerServer:
-    """Servers that run; `port` and `operator_ports` are the real ones where 0 was asked for (1 for a Unix socket).
-    `enrollment` is where devices use their tokens, ADDRESS:PORT; empty: nowhere.
-    """
+    """Servers that run; `port` and `operator_ports` are the real ones where 0 was asked for (1 for a Unix socket)."""
 
     runner: Runner
     port: int
     operator_ports: list[int]
-    enrollment: str
+    enrolling: "Supervisor | None"
     _servers: list[grpc.aio.Server]
     _health: list[Any]
     _held: ExitStack  # paths of Unix sockets
+
+    @property
+    def enrollment(self) -> str:
+        """Where devices use their tokens, ADDRESS:PORT; empty: nowhere."""
+        return "" if self.enrolling is None else self.enrolling.endpoint
 
     async def stop(self) -> None:
         """Report that we are going, then end the streams. Bounds end with their leases."""
         for servicer in self._health:
             await servicer.enter_graceful_shutdown()
         self.runner.stop()
-        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self._servers))
+        enrolling = () if self.enrolling is None else (self.enrolling.stop(),)
+        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self._servers), *enrolling)
         self._held.close()
 
 
@@ -151,15 +161,17 @@ async def start(
             [_listen(agents, AGENTS, listen, held, credentials)],
             [_listen(people, OPERATORS, endpoint, held, credentials) for endpoint in operators],
         )
-        enrollment = None if security is None else _enrollment(security, runner, held)
+        enrolling = None if security is None else _enrolling(security, runner, held)
         keep = held.pop_all()
     reports.port = ports[0][0]
     if security is not None:
-        security.add_services(agents, people, runner, enrollment.endpoint if enrollment else "")
+        security.add_services(agents, people, runner, enrolling.endpoint if enrolling else "")
         security.connections.ports = {
+            **security.connections.ports,
             AGENTS: ports[0],
             OPERATORS: [port for port, at in zip(ports[1], operators, strict=True) if not at.startswith(UNIX)],
-        } | ({} if enrollment is None else {ENROLLMENT: [int(enrollment.endpoint.rpartition(":")[2])]})
+        }
+        security.connections.octets.ports = security.connections.ports
         security.connections.warned = Warned(limits.connections_per_address_warned, WITHOUT_CALL_WARNED, taken_max)
     servicers = []
     for server, names in services.items():
@@ -171,26 +183,24 @@ async def start(
         for name in ("", *names):
             await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
         servicers.append(servicer)
-    if enrollment is not None:
-        await enrollment.server.start()
-    running = [*services, *([] if enrollment is None else [enrollment.server])]
-    endpoint = "" if enrollment is None else enrollment.endpoint
-    return ControllerServer(runner, ports[0][0], ports[1], endpoint, running, servicers, keep)
+    if enrolling is not None:
+        enrolling.start()
+    return ControllerServer(runner, ports[0][0], ports[1], enrolling, [*services], servicers, keep)
 
 
-class _Enrollment(NamedTuple):
-    server: grpc.aio.Server
-    endpoint: str
-
-
-def _enrollment(security: "Security", runner: Runner, held: ExitStack) -> _Enrollment | None:
-    """A server for enrolment, if there is to be one here."""
-    server = security.enrollment_server(COMMON_OPTIONS, runner)
-    if server is None:
-        return None
-    wanted = security.options.enrollment
-    port = _listen(server, ENROLLMENT, wanted, held, partial(security.certificates.credentials, clients=False))
-    return _Enrollment(server, f"{wanted.rpartition(':')[0]}:{port}")
+def _enrolling(security: "Security", runner: Runner, held: ExitStack) -> "Supervisor | None":
+    """What serves enrolment, if there is to be something here."""
+    supervisor = security.enrolling(runner)
+    if supervisor is not None:
+        endpoint = security.options.enrollment
+        try:
+            port = supervisor.listen(endpoint)
+        except OSError as error:
+            raise ListenError(f"cannot listen on {endpoint}: {error.strerror or error}") from error
+        held.callback(supervisor.close)
+        security.connections.ports = {ENROLLMENT: [port]}
+        security.connections.closings = {**security.connections.closings, ENROLLMENT: supervisor.closed}
+    return supervisor
 
 
 def _limited(limits: Limits) -> tuple[tuple[str, int], ...]:

@@ -36,6 +36,11 @@ class ServerCertificates:
         with self._lock:
             return dict(self._handshakes)
 
+    def count_handshakes(self, port: str, count: int) -> None:
+        """So many more have begun on a port that another process serves."""
+        with self._lock:
+            self._handshakes[port] += count
+
     @property
     def identity(self) -> ServerIdentity:
         """That new connections are shown."""

@@ -58,6 +58,7 @@ class Session:
     __slots__ = (
         "_answer_due",
         "_answered_after_s",
+        "_answers",
         "_arrived",
         "_broken",
         "_closing",
@@ -88,12 +89,12 @@ class Session:
         slow_reader_s: float = math.inf,
         slow: Callable[[Reason], None] = lambda _: None,
         hang_up: Callable[[], None] = lambda: None,
-        answers: bool = False,
+        answers: Callable[[], bool] = lambda: False,
     ) -> None:
         """`written` is called with the seconds that a command waited until the stream took it; `slow` once if the peer
         reads nothing for longer than `slow_reader_s` while there is something to read; `hang_up` is to end the
-        connection: nothing else ends a stream whose peer does not read. `answers`: reports are answered, so that
-        the agent finds out about a controller that hangs while its connection stays open.
+        connection: nothing else ends a stream whose peer does not read. `answers` returns whether reports are
+        answered, so that the agent finds out about a controller that hangs while its connection stays open.
         """
         self.stream = stream
         self._context = context
@@ -112,7 +113,8 @@ class Session:
         self._slow_reader_s, self._slow, self._hang_up = slow_reader_s, slow, hang_up
         self._broken = False  # a command could not be written: the stream is gone
         self._closing: Reason | None = None
-        self._answered_after_s = ANSWERED_AFTER_S[stream.principal.role] if answers else None
+        self._answers = answers
+        self._answered_after_s: float | None = None
         self._wrote_at_s = -math.inf  # so that the first report is answered, whatever else is sent
         self._answer_due = False
 
@@ -204,7 +206,11 @@ class Session:
     async def read(self, take: Callable[[bytes], None]) -> None:
         """Hand out what comes in until either side ends the stream; this is the handler's task."""
         try:
+            answers: Callable[[], bool] | None = self._answers
             while self._closing is None and (data := await self._context.read()) is not grpc.aio.EOF:
+                if answers is not None and answers():
+                    self._answered_after_s = ANSWERED_AFTER_S[self.stream.principal.role]
+                answers = None
                 take(data)
                 self._answer()
         except asyncio.CancelledError:

@@ -258,6 +258,20 @@ COLUMNS = (
     ),
     Column(
         Family(
+            "airbound_cell_station_moves_total", "counter",
+            "Stations that came to the cell from another one.", _CELL,
+        ),
+        lambda cell: cell.sample.moves_total,
+    ),
+    Column(
+        Family(
+            "airbound_cell_station_disputes_total", "counter",
+            "Stations that the cell's access point claimed and another one went on to hear.", _CELL,
+        ),
+        lambda cell: cell.sample.disputes_total,
+    ),
+    Column(
+        Family(
             "airbound_cell_refusals_total", "counter",
             "Reports of the access point, and entries of reports, that were refused.", _CELL,
         ),

@@ -117,6 +117,19 @@ ENDED_WITHOUT_CALL = Family(
     "airbound_connections_ended_without_call_total", "counter",
     "Connections that ended without an authenticated call.", ("port",),
 )  # fmt: skip
+CONNECTIONS_CLOSED = Family(
+    "airbound_connections_closed_total", "counter",
+    "Connections that the controller closed for what they took, octets or seconds, or since all places were taken and"
+    " their address had most (displaced).", ("port", "cause"),
+)  # fmt: skip
+CONNECTIONS_EXCESSIVE = Family(
+    "airbound_connections_excessive_total", "counter",
+    "Connections that sent more octets than their messages and calls account for.", ("port",),
+)  # fmt: skip
+ENROLLMENT_PROCESSES = Family(
+    "airbound_enrollment_processes_total", "counter",
+    "Processes for enrolment that were started: one at the first device, and another whenever one has ended.",
+)  # fmt: skip
 ENROLLED = Family(
     "airbound_enrolled", "gauge",
     "Names that have a certificate which has not ended, as counted within the last minute.", ("role",),
@@ -131,7 +144,8 @@ FAMILIES = (
     BUILD, CONTROL, CELLS, STATIONS, TERMINALS, WITHOUT_BOUNDS, OMITTED, STREAMS, STREAMS_OPENED, STREAMS_CLOSED,
     REPORTS, REFUSALS, COMMANDS, DECISIONS, FENCED, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
     CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, REPLICA_MESSAGES, CERTIFICATES, HANDSHAKES,
-    HANDSHAKES_FAILED, CONNECTIONS, WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL, ENROLLED, OVERDUE,
+    HANDSHAKES_FAILED, CONNECTIONS, WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL, CONNECTIONS_CLOSED,
+    CONNECTIONS_EXCESSIVE, ENROLLMENT_PROCESSES, ENROLLED, OVERDUE,
 )  # fmt: skip
 
 
@@ -185,6 +199,10 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     yield _by(OF_ADDRESS, {port: count.largest_of_address for port, count in counts.items()})
     yield _by(WITH_CALL, {port: count.with_call_total for port, count in counts.items()})
     yield _by(ENDED_WITHOUT_CALL, {port: count.ended_without_call_total for port, count in counts.items()})
+    yield _labelled(CONNECTIONS_CLOSED, {(*labels,): count for labels, count in sample.connections_closed.items()})
+    yield _by(CONNECTIONS_EXCESSIVE, sample.connections_excessive)
+    if sample.enrollment_processes is not None:
+        yield _one(ENROLLMENT_PROCESSES, sample.enrollment_processes)
     yield _by(ENROLLED, {role: enrolled for role, (enrolled, _) in sample.enrolled.items()})
     yield from switch.metrics(sample.switches, _labelled)
     yield _by(OVERDUE, {role: overdue for role, (_, overdue) in sample.enrolled.items()})

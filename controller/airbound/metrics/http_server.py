@@ -3,11 +3,14 @@
 
 A thread accepts connections; each has a thread of its own for one request. There are at most CONNECTIONS_MAX of them, a
 request has HEAD_TIMEOUT_S to arrive whole in at most HEAD_MAX_BYTES, and its answer SEND_TIMEOUT_S to be taken: a peer
-that stands still costs one of the threads for some seconds, and no memory beyond the page that all share.
+that stands still costs one of the threads for some seconds, and no memory beyond the page that all share. When all
+places are taken, the oldest connection whose request has not arrived whole is closed for a new one, else the oldest
+whose answer has taken longer than ANSWERED_S: peers that stand still keep nobody out.
 """
 
 import contextlib
 import io
+import itertools
 import socket
 import ssl
 import threading
@@ -21,6 +24,7 @@ CONNECTIONS_MAX = 16
 HEAD_MAX_BYTES = 8192
 HEAD_TIMEOUT_S = 5.0
 SEND_TIMEOUT_S = 10.0
+ANSWERED_S = 1.0  # a page takes some milliseconds
 _SENT_AT_ONCE = 1 << 16
 _ACCEPT_AGAIN_S = 0.1
 _BLANK_LINE = b"\r\n\r\n"
@@ -51,6 +55,23 @@ def text(status: HTTPStatus, line: str) -> Answer:
     return Answer(status, "text/plain; charset=utf-8", [f"{line}\n".encode()])
 
 
+class _Place:
+    """A connection that is served; `asked`: its request has arrived."""
+
+    __slots__ = ("asked", "connection", "head", "since_s")
+
+    def __init__(self, connection: Any, since_s: float) -> None:
+        self.connection = connection
+        self.since_s = since_s
+        self.asked = False
+        self.head = b""
+
+    def end(self) -> None:
+        """Have the thread find its connection ended; the thread closes it."""
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # of TLS as well, and without its state
+
+
 class HttpServer(ThreadingHTTPServer):
     """Listens from its construction on; serves from `start` to `stop`.
 
@@ -67,9 +88,11 @@ class HttpServer(ThreadingHTTPServer):
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         self.address_family = family
         self.answers = answers
-        self.refused_total = 0  # connections beyond CONNECTIONS_MAX
+        self.refused_total = self.displaced_total = 0
         self._tls = tls
-        self._slots = threading.BoundedSemaphore(CONNECTIONS_MAX)
+        self._lock = threading.Lock()
+        self._places: dict[int, _Place] = {}  # by a number, the oldest first
+        self._numbers = itertools.count()
         if tls is not None:
             tls()
         super().__init__(address[:2], Handler)  # type: ignore[arg-type]
@@ -107,29 +130,58 @@ class HttpServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection in a thread of its own, or refuse it at once if there are too many."""
-        if not self._slots.acquire(blocking=False):
-            self.refused_total += 1
-            request.settimeout(0)
-            with contextlib.suppress(OSError):
-                if self._tls is None:
-                    request.send(_REFUSAL)
-            self.shutdown_request(request)
+        place, number = _Place(request, time.monotonic()), next(self._numbers)
+        with self._lock:
+            is_taken = len(self._places) < CONNECTIONS_MAX or self._displace(place.since_s)
+            if is_taken:
+                self._places[number] = place
+        if is_taken:
+            threading.Thread(target=self._serve, args=(number, place, client_address), daemon=True).start()
             return
-        super().process_request(request, client_address)
+        self.refused_total += 1
+        request.settimeout(0)
+        with contextlib.suppress(OSError):
+            if self._tls is None:
+                request.send(_REFUSAL)
+        self.shutdown_request(request)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
+    def _displace(self, now_s: float) -> bool:
+        """Close a connection for a new one; whether there is one to close."""
+        asking = next((number for number, place in self._places.items() if not place.asked), None)
+        number, place = next(iter(self._places.items()))
+        if asking is not None:
+            number, place = asking, self._places[asking]
+        elif now_s - place.since_s < ANSWERED_S:
+            return False
+        self.displaced_total += 1
+        del self._places[number]
+        place.end()
+        return True
+
+    def _serve(self, number: int, place: "_Place", client_address: Any) -> None:
         """One connection, from its handshake to its end."""
         try:
-            request.settimeout(HEAD_TIMEOUT_S)
+            place.connection.settimeout(HEAD_TIMEOUT_S)
             if self._tls is not None:
-                try:
-                    request = self._tls().wrap_socket(request, server_side=True)
-                except OSError:
-                    self.shutdown_request(request)
-                    return
-            super().process_request_thread(request, client_address)
+                context = self._tls()
+                with self._lock:
+                    place.connection = context.wrap_socket(
+                        place.connection, server_side=True, do_handshake_on_connect=False
+                    )
+                place.connection.do_handshake()
+            place.head = _head(place.connection)
+            place.asked = True
+            super().process_request_thread(place, client_address)  # type: ignore[arg-type]
+        except OSError:
+            pass  # it is gone, or what it speaks is no TLS
         finally:
-            self._slots.release()
+            with self._lock:
+                self._places.pop(number, None)
+            self.shutdown_request(place.connection)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection."""
+        super().shutdown_request(request.connection if isinstance(request, _Place) else request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A peer that went away or stands still is no error of ours; what is one has been answered."""
@@ -150,9 +202,9 @@ class Handler(BaseHTTPRequestHandler):
     error_message_format = "%(code)d %(message)s\n"
 
     def setup(self) -> None:
-        """Read the head of the request: whole and in time, or not at all."""
-        self.connection = self.request
-        self.rfile = io.BytesIO(_head(self.connection))
+        """The head of the request is there: whole and in time, or not at all."""
+        self.connection = self.request.connection
+        self.rfile = io.BytesIO(self.request.head)
         self.wfile = io.BytesIO()
         self.close_connection = True
 

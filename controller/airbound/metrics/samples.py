@@ -105,6 +105,8 @@ class CellSample(NamedTuple):
     assumed_rates: int  # stations whose PHY rate is assumed
     widened: float  # by how much maxima are larger for that
     reassociations_total: int
+    moves_total: int
+    disputes_total: int
     exempt: bool
     mode: Mode
     policy: str
@@ -169,6 +171,9 @@ class ControllerSample(NamedTuple):
     handshakes: Mapping[str, int]
     handshakes_failed: Mapping[str, int]
     connections: Mapping[str, PortCount]
+    connections_closed: Mapping[tuple[str, str], int]
+    connections_excessive: Mapping[str, int]
+    enrollment_processes: int | None
     enrolled: Mapping[str, tuple[int, int]]
     switches: tuple[switch.SwitchSample, ...] = ()
 
@@ -209,6 +214,9 @@ def controller(engine: Engine, counts: Counts, measures: Measures, hooks: Hooks)
         handshakes={} if hooks.handshakes is None else dict(hooks.handshakes()),
         handshakes_failed={} if hooks.handshakes_failed is None else dict(hooks.handshakes_failed()),
         connections={} if hooks.connections is None else dict(hooks.connections()),
+        connections_closed={} if hooks.connections_closed is None else dict(hooks.connections_closed()),
+        connections_excessive={} if hooks.connections_excessive is None else dict(hooks.connections_excessive()),
+        enrollment_processes=None if hooks.enrollment_processes is None else hooks.enrollment_processes(),
         enrolled={} if hooks.enrolled is None else dict(hooks.enrolled()),
         switches=tuple(map(switch.sample, engine.switches.all())),
     )
@@ -241,6 +249,8 @@ def cell(state: CellState, decided: Mapping[tuple[str, Code], int], now_us: int)
         assumed_rates=stations.assumed.count,
         widened=state.widened_for(aggregates=True),
         reassociations_total=stations.reassociations_total,
+        moves_total=state.moves_total,
+        disputes_total=state.disputes_total,
         exempt=state.settings.is_cell_exempt(state.bssid),
         mode=state.settings.mode,
         policy=state.settings.parameters.policy,

@@ -7,10 +7,12 @@ import argparse
 import contextlib
 import dataclasses
 import datetime
+import difflib
 import io
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,9 +29,11 @@ from airbound.config import (
 from airbound.configuration.environment import FILE
 from airbound.configuration.layers import Loaded, Option, load
 from airbound.configuration.values import config_hash
+from airbound.core.class_choices import CLASS_WORDS, OWN
 from airbound.core.parameters import Mode, PolicyName, TableName
 from airbound.metrics.options import DEFAULT_METRICS
 from airbound.operator import events_commands, openflow_commands, pki_commands
+from airbound.operator.printable import output, printable
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
@@ -40,9 +44,12 @@ OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it: 128 and the signal's number
 TIMEOUT_MAX_S = 3600
 CONFIGURED = "configured"
+UID_NONE = 2**32 - 1  # what kernels have for nobody
 SHELLS = ("bash", "zsh")
 PLAIN_TEXT_VARIABLE = "AIRBOUND_PLAIN_TEXT"
 CONTROLLER_VARIABLE = "AIRBOUND_CONTROLLER"
+CELL_NAMES = "the name of its access point, its SSID or its BSSID"
+SERVICE_SOCKET = Path("/run/airbound/operators.sock")  # of controller/debian's service
 
 EPILOG = """examples:
   airbound ca init                             make an authority; then a certificate: airbound ca operator NAME
@@ -55,6 +62,7 @@ EPILOG = """examples:
   airbound explain 192.0.2.7                   the bounds of one phone, and what each follows from
   airbound explain 02:00:00:00:00:01           the EDCA parameters of a cell's access point, and why
   airbound exempt 192.0.2.7                    exempt one phone, or a cell by its BSSID; --off ends that
+  airbound class phone-17 --uid 10073 live     what an application of one phone needs; own ends that
   airbound mode observe                        compute and show, apply nothing
   airbound config show                         what is in force, and where each value comes from
   airbound switches                            OpenFlow switches: what they count, which rules they have
@@ -65,16 +73,57 @@ exit codes: 0 done; 1 refused or not found; 2 wrong usage or configuration; 3 no
 """
 
 
+GROUPS = {
+    "see what happens": ("cells", "stations", "terminals", "top", "watch", "explain", "events", "counters", "switches"),
+    "change it": ("mode", "exempt", "class"),
+    "let devices and people in": ("enroll", "enrolled", "revoke", "move-cell", "login", "ca"),
+    "run it": ("controller", "openflow", "check-config", "config", "replicas", "health", "completion"),
+}
+"""The commands, as `airbound --help` lists them."""
+
+
+class _Root(argparse.ArgumentParser):
+    """Lists commands by what they are for, where argparse would list all in one."""
+
+    def format_help(self) -> str:
+        """The text of --help."""
+        # argparse shows nobody its sub-commands.
+        [commands] = [action for action in self._actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
+        summaries = {action.dest: action for action in commands._get_subactions()}  # noqa: SLF001
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for title, names in GROUPS.items():
+            formatter.start_section(title)
+            formatter.add_arguments([summaries[name] for name in names])
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments([action for action in self._actions if action is not commands])
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
+    def error(self, message: str) -> NoReturn:
+        """As argparse does it; of a word that is no command, what it is like instead of all commands."""
+        wrong = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        if wrong is not None:
+            known = [name for names in GROUPS.values() for name in names]
+            near = difflib.get_close_matches(wrong[1], known, n=1)
+            hint = f"did you mean {near[0]}?" if near else "airbound --help lists all"
+            message = f"no command {wrong[1]!r}; {hint}"
+        super().error(message)
+
+
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
-    root = argparse.ArgumentParser(
+    root = _Root(
         prog="airbound",
-        description="Keeps Wi-Fi cells fast: gives every phone's kernel a range for its TCP congestion windows.",
+        description="Keeps Wi-Fi cells fast: gives every phone's kernel a range for its TCP\ncongestion windows.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     root.add_argument("--version", action="version", version=f"airbound {__version__}")
-    top = root.add_subparsers(metavar="COMMAND", required=True)
+    top = root.add_subparsers(metavar="COMMAND", required=True, parser_class=argparse.ArgumentParser)
 
     def command(
         name: str,
@@ -100,21 +149,23 @@ def parser() -> argparse.ArgumentParser:
     connection = _connection()
     client = argparse.ArgumentParser(add_help=False, parents=[connection])
     client.add_argument("--json", action="store_true", help="print JSON, in the wire's field names")
+    of_cell = argparse.ArgumentParser(add_help=False)
+    of_cell.add_argument("--cell", default="", metavar="CELL", help=f"only this cell: {CELL_NAMES}")
 
     command("cells", _cells, "list the cells", "", " --json", parents=[client])
-    options = command("stations", _stations, "list a cell's stations", " 02:00:00:00:00:01", parents=[client])
-    options.add_argument("bssid", metavar="BSSID")
     options = command(
-        "terminals", _terminals, "list the terminals", "", " --cell 02:00:00:00:00:01 --json", parents=[client]
+        "stations", _stations, "list a cell's stations", "", " roof", " 02:00:00:00:00:01", parents=[client]
     )
-    options.add_argument("--cell", default="", metavar="BSSID", help="only those joined to this cell")
+    options.add_argument("cell", nargs="?", default="", metavar="CELL", help=f"{CELL_NAMES}; default the only one")
+    command("terminals", _terminals, "list the terminals", "", " --cell roof --json", parents=[client, of_cell])
     options = command(
         "explain", _explain, "show which bounds a terminal, limits a station or EDCA parameters a cell has, and why",
-        " 192.0.2.7", " 02:00:00:00:01:00 --json", " 02:00:00:00:00:01", parents=[client],
+        " phone-17", " 192.0.2.7", " 02:00:00:00:01:00 --json", " roof", parents=[client],
     )  # fmt: skip
     options.add_argument(
-        "name", metavar="NAME|MAC|BSSID",
-        help="a name or MAC address as `airbound terminals` or `stations` shows it, or a cell as `airbound cells` does",
+        "name", metavar="NAME|MAC|IP|CELL",
+        help="a name as `airbound terminals` shows it, a MAC or IP address as `airbound stations` does, or a cell:"
+        f" {CELL_NAMES}",
     )  # fmt: skip
     command(
         "counters", _counters, "show what was counted since the controller started", "", " --json", parents=[client]
@@ -127,23 +178,31 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     options = command(
         "mode", _mode, "show or set the mode of the controller or of a cell",
-        "", " observe", " control", " observe --cell 02:00:00:00:00:01", " configured --cell 02:00:00:00:00:01",
-        parents=[client],
+        "", " observe", " control", " observe --cell roof", " configured --cell 02:00:00:00:00:01",
+        parents=[client, of_cell],
     )  # fmt: skip
     options.add_argument(
         "mode", nargs="?", choices=(*get_args(Mode), CONFIGURED), help="configured: what the configuration says"
     )
-    options.add_argument("--cell", default="", metavar="BSSID", help="only this cell, connected or not")
     options = command(
         "exempt", _exempt, "exempt a terminal, a cell or a station from control, or end that",
         " 192.0.2.7", " 192.0.2.7 --off", " 02:00:00:00:00:01", parents=[client],
     )  # fmt: skip
     options.add_argument(
-        "name", metavar="NAME|BSSID|MAC",
-        help="of a terminal, of a cell with its access point and all of its terminals, or of a station;"
-        " connected or not",
+        "name", metavar="NAME|MAC|IP|CELL",
+        help="of a terminal, connected or not; of a station; or a cell with its access point and all of its"
+        f" terminals: {CELL_NAMES}",
     )  # fmt: skip
     options.add_argument("--off", action="store_true", help="back under control")
+    options = command(
+        "class", _class, "choose what a terminal's applications need, or one of them, in place of its own table",
+        " phone-17 background", " phone-17 --uid 10073 live", " phone-17 --uid 10073 own", parents=[client],
+    )  # fmt: skip
+    options.add_argument("terminal", metavar="NAME|MAC", help="of a terminal, connected or not")
+    options.add_argument(
+        "word", metavar="CLASS", choices=(*CLASS_WORDS, OWN), help=f"{', '.join(CLASS_WORDS)}; own: what it has itself"
+    )
+    options.add_argument("--uid", type=_uid, metavar="N", help="only the application with this user id")
     options = command(
         "replicas", _replicas, "list the controller's replicas", "", " --cells", " --cells --json", parents=[client]
     )
@@ -157,7 +216,7 @@ def parser() -> argparse.ArgumentParser:
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
     )  # fmt: skip
-    events_commands.add(command, connection, client, events_commands.Shell(_with_client, _print, _fail))
+    events_commands.add(command, connection, client, of_cell, events_commands.Shell(_with_client, _print, _fail))
     _add_completion(command)
     pki_commands.add(command, client, _Surroundings())
     return root
@@ -200,9 +259,9 @@ def _connection() -> argparse.ArgumentParser:
     """The options of every command that connects to a controller."""
     connection = argparse.ArgumentParser(add_help=False)
     connection.add_argument(
-        "--controller", metavar="ADDR:PORT", default=os.environ.get(CONTROLLER_VARIABLE) or DEFAULT_OPERATORS,
+        "--controller", metavar="ADDR:PORT", default=_default_controller(),
         help="where the controller listens for operators, or unix:/PATH;"
-        f" default ${CONTROLLER_VARIABLE} or {DEFAULT_OPERATORS}",
+        f" default ${CONTROLLER_VARIABLE}, the socket of this machine's service, or {DEFAULT_OPERATORS}",
     )  # fmt: skip
     connection.add_argument("--timeout", type=_seconds, default=5.0, metavar="S", help="seconds to wait; default 5")
     connection.add_argument(
@@ -214,6 +273,14 @@ def _connection() -> argparse.ArgumentParser:
         help=f"no TLS, as a controller with --plain-text has none; also by ${PLAIN_TEXT_VARIABLE}=1",
     )  # fmt: skip
     return connection
+
+
+def _default_controller() -> str:
+    """Where commands connect unless somebody says otherwise. Who may not enter the socket's folder does not see it."""
+    chosen = os.environ.get(CONTROLLER_VARIABLE)
+    if chosen:
+        return chosen
+    return f"unix:{SERVICE_SOCKET}" if os.access(SERVICE_SOCKET, os.W_OK) else DEFAULT_OPERATORS
 
 
 def _plain_text_wanted() -> bool:
@@ -242,12 +309,18 @@ class _CannotPrintError(Exception):
 
 def _print(text: str) -> None:
     try:
-        print(text, flush=True)
+        print(output(text), flush=True)
     except BrokenPipeError:
         raise
     except OSError as error:
         sys.stdout = None
         raise _CannotPrintError(f"cannot print: {error}") from error
+
+
+def _uid(text: str) -> int:
+    if not text.isdecimal() or int(text) >= UID_NONE:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a user id, 0 to {UID_NONE - 1}")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
@@ -262,7 +335,7 @@ def _seconds(text: str) -> float:
 
 def _fail(text: object, code: int) -> int:
     for line in text.texts if isinstance(text, ConfigError) else (text,):
-        print(f"airbound: {line}", file=sys.stderr)
+        print("\n".join(map(printable, f"airbound: {line}".split("\n"))), file=sys.stderr)
     return code
 
 
@@ -433,21 +506,25 @@ def _cells(arguments: argparse.Namespace) -> int:
 
 
 def _stations(arguments: argparse.Namespace) -> int:
-    return _ask(arguments, lambda client: client.stations(arguments.bssid), "stations")
+    from airbound.operator import names
+
+    return _ask(arguments, lambda client: client.stations(names.bssid_of(client, arguments.cell)), "stations")
 
 
 def _terminals(arguments: argparse.Namespace) -> int:
-    return _ask(arguments, lambda client: client.terminals(arguments.cell), "terminals")
+    from airbound.operator import names
+
+    return _ask(arguments, lambda client: client.terminals(names.chosen_bssid(client, arguments.cell)), "terminals")
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from airbound.operator import display, explanation, switches
+    from airbound.operator import display, explanation, names, switches
     from airbound.operator.client import NotFoundError
     from airbound.v1 import operations_pb2
 
     def answer(client: "Client") -> int:
         try:
-            response = client.explain(arguments.name)
+            response = names.explain(client, arguments.name)
         except NotFoundError:
             # Not every station has an agent; its switch may know it.
             traffic = switches.traffic_of(client, arguments.name)
@@ -496,15 +573,38 @@ def _config_show(arguments: argparse.Namespace) -> int:
 
 
 def _mode(arguments: argparse.Namespace) -> int:
+    from airbound.operator import names
+
     if arguments.mode is not None:
-        return _ask(arguments, lambda client: client.set_mode(arguments.mode, arguments.cell), "mode_set")
+
+        def set_mode(client: "Client") -> Any:
+            return client.set_mode(arguments.mode, names.chosen_bssid(client, arguments.cell))
+
+        return _ask(arguments, set_mode, "mode_set")
     if arguments.cell:
-        return _ask(arguments, lambda client: client.explain_cell(arguments.cell), "cell_mode")
+        return _ask(
+            arguments, lambda client: client.explain_cell(names.chosen_bssid(client, arguments.cell)), "cell_mode"
+        )
     return _ask(arguments, lambda client: client.controller(), "mode")
 
 
 def _exempt(arguments: argparse.Namespace) -> int:
-    return _ask(arguments, lambda client: client.exempt(arguments.name, exempt=not arguments.off), "exempted")
+    from airbound.operator import names
+
+    def choose(client: "Client") -> Any:
+        return client.exempt(names.exempt_of(client, arguments.name, off=arguments.off), exempt=not arguments.off)
+
+    return _ask(arguments, choose, "exempted")
+
+
+def _class(arguments: argparse.Namespace) -> int:
+    from airbound.operator import names
+
+    def choose(client: "Client") -> Any:
+        terminal = names.terminal_of(client, arguments.terminal)
+        return client.set_class(terminal, arguments.uid, arguments.word)
+
+    return _ask(arguments, choose, "class_set")
 
 
 def _replicas(arguments: argparse.Namespace) -> int:

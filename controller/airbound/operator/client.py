@@ -9,6 +9,7 @@ import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from airbound.core.addresses import mac_from_text
+from airbound.core.class_choices import CLASS_WORDS, OWN
 from airbound.v1 import (
     enrollment_pb2,
     enrollment_pb2_grpc,
@@ -201,6 +202,17 @@ class Client:
         answer: operations_pb2.ExemptTerminalResponse = self._call(
             lambda: self._stub.ExemptTerminal(request, **self._options)
         )
+        return answer
+
+    def set_class(self, terminal: str, uid: int | None, word: str) -> operations_pb2.SetClassResponse:
+        """Choose a class by its word, or what is the terminal's "own", for all of its applications or for one."""
+        own = word == OWN
+        number = 0 if own else CLASS_WORDS.index(word)
+        request = operations_pb2.SetClassRequest(
+            terminal=terminal, uid=uid, own=own,
+            application_class=number,  # type: ignore[arg-type]  # the same numbers: tested
+        )  # fmt: skip
+        answer: operations_pb2.SetClassResponse = self._call(lambda: self._stub.SetClass(request, **self._options))
         return answer
 
     def replicas(self) -> replicas_pb2.ListReplicasResponse:

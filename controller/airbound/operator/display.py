@@ -7,14 +7,15 @@ from google.protobuf import json_format
 from grpc_health.v1 import health_pb2
 
 from airbound.core.bands import BAND_NAMES
+from airbound.operator.printable import printable
 from airbound.operator.values import (
     CAPACITY_SOURCES,
     bounds_text,
+    class_word,
     code_name,
     mbps,
     mode_name,
     own_settings,
-    printable,
     reason,
     seconds,
     settings_sources,
@@ -83,6 +84,11 @@ def configuration(answer: operations_pb2.GetConfigurationResponse) -> str:
     if answer.error:
         lines.append(f"not in force, for an error: {printable(answer.error)}")
     return "\n".join([*lines, f"file {printable(answer.file) or 'none'}; SHA-256 {answer.sha256}"])
+
+
+def class_set(answer: operations_pb2.SetClassResponse) -> str:
+    """What was chosen before."""
+    return f"was {class_word(answer.previous)}" if answer.HasField("previous") else "was its own"
 
 
 def exempted(answer: operations_pb2.ExemptTerminalResponse) -> str:

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 from airbound import log_fields, log_text
 from airbound.core.edca import Category
 from airbound.operator import color
-from airbound.operator.values import printable, queue_fields, reason_fields
+from airbound.operator.printable import printable
+from airbound.operator.values import queue_fields, reason_fields
 from airbound.v1 import events_pb2
 
 KIND_WIDTH, SUBJECT_WIDTH = 12, 17  # "disconnected", a BSSID
 TEXT_WIDTH_MIN = 30  # a terminal that leaves less than that is not wrapped for
 _STYLES = {
     "bounds": color.GREEN, "edca": color.GREEN, "windows": color.GREEN, "flows": color.GREEN,
-    "senders": color.CYAN, "cell": color.CYAN, "mode": color.BOLD,
+    "senders": color.CYAN, "cell": color.CYAN, "mode": color.BOLD, "class": color.BOLD,
     "exempt": color.BOLD, "not_exempt": color.BOLD, "failed": color.RED,
 }  # fmt: skip
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from airbound.core.addresses import mac_from_text, mac_text
 from airbound.core.reasons import Code
 from airbound.operator import color, duration
 
@@ -23,7 +22,8 @@ LISTED, FOLLOWED = 100, 10  # events, if no other limit is given
 LIMIT_MAX = 1_000_000
 KINDS = (
     "bounds", "senders", "connected", "disconnected", "refused", "edca", "windows", "flows", "failed", "mode", "exempt",
-    "reload", "unlimited", "limited", "unbounded", "bounded", "crowded", "uncrowded", "assumed", "reported",
+    "class", "reload", "unlimited", "limited", "unbounded", "bounded", "crowded", "uncrowded", "assumed", "reported",
+    "moved", "disputed",
 )  # fmt: skip
 
 
@@ -39,9 +39,12 @@ def add(
     command: Callable[..., argparse.ArgumentParser],
     connection: argparse.ArgumentParser,
     client: argparse.ArgumentParser,
+    of_cell: argparse.ArgumentParser,
     shell: Shell,
 ) -> None:
-    """Add the commands; `connection` has the options of all that ask a controller, `client` --json as well."""
+    """Add the commands; `connection` has the options of all that ask a controller, `client` --json as well, and
+    `of_cell` --cell.
+    """
     colored = argparse.ArgumentParser(add_help=False)
     colored.add_argument(
         "--color",
@@ -53,10 +56,9 @@ def add(
     options = command(
         "events", lambda arguments: shell.with_client(arguments, lambda found: _events(arguments, found, shell)),
         "show what happened, and why",
-        "", " --follow", " --cell 02:00:00:00:00:01 --since 10m", " --terminal 192.0.2.7 --kind bounds",
-        " --level warning --limit 0", " --code active_senders --json", parents=[client, colored],
+        "", " --follow", " --cell roof --since 10m", " --terminal 192.0.2.7 --kind bounds",
+        " --level warning --limit 0", " --code active_senders --json", parents=[client, of_cell, colored],
     )  # fmt: skip
-    options.add_argument("--cell", type=_bssid, metavar="BSSID", help="only those that concern this cell")
     options.add_argument("--terminal", default="", metavar="NAME", help="only those that concern this terminal")
     options.add_argument(
         "--kind", default=[], action="append", metavar="KIND",
@@ -79,22 +81,14 @@ def add(
     options = command(
         "watch", lambda arguments: shell.with_client(arguments, lambda found: _watch(arguments, found, shell)),
         "go on with a line whenever a cell changes, and for each event",
-        "", " --cell 02:00:00:00:00:01", " --json", parents=[client, colored],
+        "", " --cell roof", " --json", parents=[client, of_cell, colored],
     )  # fmt: skip
-    options.add_argument("--cell", type=_bssid, metavar="BSSID", help="only this cell")
 
     command(
         "top", lambda arguments: _top(arguments, shell),
         "show cells, stations, terminals and events as a live view; keys are shown",
         "", " --controller unix:/run/airbound.sock", " --color never", parents=[connection, colored],
     )  # fmt: skip
-
-
-def _bssid(text: str) -> str:
-    try:
-        return mac_text(mac_from_text(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _since(text: str) -> int:
@@ -120,13 +114,15 @@ def _limit(text: str) -> int:
 
 
 def _events(arguments: argparse.Namespace, client: "Client", shell: Shell) -> int:
+    from airbound.operator import names
     from airbound.operator.event_output import Output
     from airbound.operator.events_client import EventsClient
     from airbound.v1 import events_pb2
 
     level = events_pb2.EVENT_LEVEL_WARNING if arguments.level == "warning" else events_pb2.EVENT_LEVEL_INFO
+    cell = names.chosen_bssid(client, arguments.cell)
     selected = events_pb2.EventFilter(
-        cell=arguments.cell or "", terminal=arguments.terminal, kinds=arguments.kind, codes=arguments.code, level=level,
+        cell=cell, terminal=arguments.terminal, kinds=arguments.kind, codes=arguments.code, level=level,
         since_ms=arguments.since,
     )  # fmt: skip
     limit = arguments.limit
@@ -148,10 +144,11 @@ def _events(arguments: argparse.Namespace, client: "Client", shell: Shell) -> in
 
 
 def _watch(arguments: argparse.Namespace, client: "Client", shell: Shell) -> int:
-    from airbound.operator import watch
+    from airbound.operator import names, watch
     from airbound.operator.event_output import Output
 
-    watch.watch(client, arguments.cell or "", Output(shell.output, as_json=arguments.json, color_when=arguments.color))
+    output = Output(shell.output, as_json=arguments.json, color_when=arguments.color)
+    watch.watch(client, names.chosen_bssid(client, arguments.cell), output)
     return shell.fail("the controller has stopped", UNREACHABLE)
 
 

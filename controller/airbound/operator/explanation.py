@@ -3,15 +3,16 @@
 
 from collections.abc import Iterable
 
+from airbound.operator.printable import printable
 from airbound.operator.values import (
     CAPACITY_SOURCES,
     bold,
     bounds_text,
+    class_word,
     mbps,
     mode_name,
     ms,
     own_settings,
-    printable,
     queue_text,
     reason,
     seconds,
@@ -51,7 +52,15 @@ def _cell_explanation(cell: operations_pb2.Cell) -> str:
     ]
     if cell.datapath_id:
         lines.append(f"port of the OpenFlow switch {cell.datapath_id:016x}")
-    return "\n".join([*lines, *_edca_explanation(cell), *_windows_explanation(cell), *_live_explanation(cell)])
+    return "\n".join(
+        [
+            *lines,
+            *_edca_explanation(cell),
+            *_windows_explanation(cell),
+            *_live_explanation(cell),
+            *_station_flows_explanation(cell),
+        ]
+    )
 
 
 def _edca_explanation(cell: operations_pb2.Cell) -> list[str]:
@@ -160,6 +169,8 @@ def _terminal_explanation(answer: operations_pb2.ExplainTerminalResponse) -> str
         lines.append(f"sent, as its back end can take it: {bounds_text(terminal.bounds_sent)}")
     for decision in terminal.decisions:
         lines += ["", *_decision(decision, terminal)]
+    if terminal.classes_chosen:
+        lines += ["", f"{bold('classes')} that an operator chose: {', '.join(map(_choice, terminal.classes_chosen))}"]
     if terminal.live_flows:
         lines += ["", *_live_flows(terminal)]
     if answer.destinations:
@@ -267,6 +278,30 @@ def _live_flows(terminal: operations_pb2.Terminal) -> list[str]:
     return lines
 
 
+def _choice(choice: operations_pb2.ClassChoice) -> str:
+    application = f"uid {choice.uid}" if choice.HasField("uid") else "all applications"
+    return f"{application} {class_word(choice.application_class)}"
+
+
+def _station_flows_explanation(cell: operations_pb2.Cell) -> list[str]:
+    """What the access point does with packets to live flows."""
+    if not cell.HasField("station_flows"):
+        return []
+    flows, state = cell.station_flows, cell.station_flows.state
+    head = f"{bold('packets to stations')} as video:"
+    refused = f"{state.refused_total} commands refused by its agent"
+    if not state.can_set:
+        return ["", f"{head} its agent cannot change them: {printable(state.refusal) or 'no reason given'}; {refused}"]
+    sent, in_force = flows.generation_sent or "none", state.generation or "none"
+    why = f": {reason(flows.reason)}" if flows.HasField("reason") else ", none was needed yet"
+    lease = f", lease ends in {seconds(flows.lease_remaining_ms)} unless renewed" if flows.sent else ""
+    return [
+        "",
+        f"{head} {flows.sent} of at most {state.flows_max} flows{why}",
+        f"  generation sent {sent}, in force {in_force}{lease}; {refused}; {state.marked_packets_total} packets so far",
+    ]
+
+
 def _live_explanation(cell: operations_pb2.Cell) -> list[str]:
     """How many live flows the cell has, and what they need."""
     if not cell.HasField("live"):
@@ -305,11 +340,7 @@ def _destinations(views: Iterable[operations_pb2.DestinationView]) -> str:
 
 def _classes(parts: Iterable[terminal_pb2.ClassPart]) -> str:
     """Of each class its connections that send, of how many; the rest is of the default class."""
-    found = []
-    for part in parts:
-        known = part.application_class in terminal_pb2.ApplicationClass.values()
-        name = terminal_pb2.ApplicationClass.Name(part.application_class) if known else "?"
-        found.append(f"{name.removeprefix('APPLICATION_CLASS_').lower()} {part.connections_sending}/{part.connections}")
+    found = [f"{class_word(part.application_class)} {part.connections_sending}/{part.connections}" for part in parts]
     return ", ".join(found) or "-"
 
 

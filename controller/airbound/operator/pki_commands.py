@@ -7,6 +7,7 @@ import argparse
 import datetime
 import getpass
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     from airbound.operator.tls_files import TlsFiles
     from airbound.pki.authority import Authority
     from airbound.pki.directory import Directory
+    from airbound.v1 import pki_pb2
 
+PUBLIC_HOST_VARIABLE = "AIRBOUND_PUBLIC_HOST"
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _OPERATOR_DAYS, _CONTROLLER_DAYS, _SWITCH_DAYS = 30, 7, 30
 _PUBLIC_PORT = DEFAULT_ENROLLMENT.rpartition(":")[2]
@@ -67,6 +70,11 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
     options.add_argument(
         "--expires", type=_duration_s, default=86_400, metavar="TIME", help="such as 90m, 24h, 7d; default 24h"
     )
+    options.add_argument(
+        "--host", default=os.environ.get(PUBLIC_HOST_VARIABLE), metavar="HOST",
+        help="by which devices reach the controller, for the string that they join by; default"
+        f" ${PUBLIC_HOST_VARIABLE}, or the host of --controller",
+    )  # fmt: skip
     options = command(
         "enrolled", commands.enrolled, "list who has a certificate", "", " --role terminal --json", parents=(client,)
     )
@@ -162,6 +170,23 @@ def _add_issue(options: argparse.ArgumentParser, days: int, default_out: str) ->
     options.add_argument("--force", action="store_true", help="give files that are there another name")
 
 
+def _joining(client: "Client", arguments: argparse.Namespace, answer: "pki_pb2.IssueTokenResponse") -> str:
+    """What a device joins by; empty if it has no `join`, or if nobody knows where it reaches the controller."""
+    from airbound.endpoints import host_and_port
+    from airbound.operator import join
+    from airbound.operator.client import RefusedError
+
+    host = join.host_of(arguments.controller) if arguments.host is None else arguments.host
+    if not host or not answer.enrollment or arguments.role not in {"access-point", "terminal"}:
+        return ""
+    listen = next((value.value for value in client.configuration().values if value.key == "listen"), "")
+    try:
+        _, port = host_and_port(json.loads(listen))
+        return join.text(host, port, host_and_port(answer.enrollment)[1], answer.token)
+    except ValueError as error:
+        raise RefusedError(f"the token is made ({answer.token}), but not what a device joins by: {error}") from None
+
+
 class _Commands:
     """Each returns an exit code."""
 
@@ -178,7 +203,8 @@ class _Commands:
 
         def ask(client: "Client") -> int:
             answer = client.issue_token(arguments.role, arguments.name, arguments.uses, arguments.expires)
-            text = pki_display.token(answer, arguments.role, arguments.uses)
+            joining = _joining(client, arguments, answer)
+            text = pki_display.token(answer, arguments.role, arguments.uses, joining)
             return self._around.output(display.as_json(answer) if arguments.json else text)
 
         return self._around.with_client(arguments, ask)

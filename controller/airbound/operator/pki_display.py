@@ -2,8 +2,8 @@
 """What the commands about certificates print."""
 
 import datetime
-from collections.abc import Sequence
 
+from airbound.operator.values import table
 from airbound.v1 import pki_pb2
 
 _ORIGINS = {
@@ -33,7 +33,7 @@ def enrolled(answer: pki_pb2.ListEnrolledResponse) -> str:
     ]
     if not rows:
         return "nobody has a certificate"
-    return _table(("NAME", "SERIAL", "ENDS", "BY", "STATE"), rows)
+    return table(("NAME", "SERIAL", "ENDS", "BY", "STATE"), rows)
 
 
 def revoked(answer: pki_pb2.RevokeResponse) -> str:
@@ -44,8 +44,11 @@ def revoked(answer: pki_pb2.RevokeResponse) -> str:
     return "\n".join([*lines, f"streams ended here: {answer.streams}"])
 
 
-def token(answer: pki_pb2.IssueTokenResponse, role: str, uses: int) -> str:
-    """The token on a line of its own, and how to use it."""
+_JOIN = {"access-point": "airbound-ap join", "terminal": "airbound-phone join"}
+
+
+def token(answer: pki_pb2.IssueTokenResponse, role: str, uses: int, joining: str = "") -> str:
+    """The token on a line of its own, and how to use it; `joining` has the controller's address as well."""
     port = answer.enrollment.rpartition(":")[2] or "50053"
     use = {
         "access-point": "airbound-ap --controller HOST:PORT --token-file FILE ...",
@@ -54,14 +57,10 @@ def token(answer: pki_pb2.IssueTokenResponse, role: str, uses: int) -> str:
     }.get(role, "with a client of EnrollmentService")
     times = "once" if uses == 1 else f"{uses} times"
     lines = [answer.token, f"to be used {times} until {time_text(answer.expires_at_s)}: {use}"]
+    if joining:
+        lines.append(f"or, on the device: {_JOIN[role]} {joining}")
     if not answer.enrollment:
         lines.append("this controller enrols nobody itself: use another one that has the authority's key")
     if answer.valid_certificates:
         lines.append(f"certificates of that name that stay valid: {answer.valid_certificates} (`airbound enrolled`)")
     return "\n".join(lines)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows))
-    return "\n".join(line.rstrip() for line in lines)

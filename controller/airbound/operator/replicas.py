@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from airbound.operator.display import as_json
+from airbound.operator.printable import printable
 from airbound.operator.values import table
 
 if TYPE_CHECKING:
@@ -40,7 +41,13 @@ def replicas(answer: replicas_pb2.ListReplicasResponse, now_s: float) -> str:
         )
         for replica in answer.replicas
     ]
-    return f"{table(heads, rows)}\nstore: {answer.store}"
+    lines = [table(heads, rows), f"store: {answer.store}"]
+    lines += [
+        f"{printable(replica.name)} alone applies {printable(choice)}: the store did not take it yet, tried again"
+        for replica in answer.replicas
+        for choice in replica.choices_not_kept
+    ]
+    return "\n".join(lines)
 
 
 def cells(answer: replicas_pb2.ListOwnedResponse) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import mac_from_text
 from airbound.core.switch_reports import PROTOCOL_NAMES
 from airbound.operator import display, values
+from airbound.operator.printable import printable
 from airbound.v1 import operations_pb2
 
 if TYPE_CHECKING:
@@ -49,9 +50,7 @@ def switches(listed: operations_pb2.ListSwitchesResponse) -> str:
     for switch in listed.switches:
         if switch.HasField("restriction"):
             lines.append(f"{switch.datapath_id}: {values.reason(switch.restriction)}")
-        lines.append(
-            f"{switch.datapath_id}: {values.printable(switch.description) or '?'}, from {values.printable(switch.peer)}"
-        )
+        lines.append(f"{switch.datapath_id}: {printable(switch.description) or '?'}, from {printable(switch.peer)}")
     return "\n".join(lines)
 
 

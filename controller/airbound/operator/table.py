@@ -7,6 +7,8 @@ import shutil
 import sys
 from collections.abc import Sequence
 
+from airbound.operator.printable import printable
+
 SEPARATOR = "  "
 UNCUT = 20  # characters: what is no longer, such as a BSSID, is never cut
 
@@ -17,7 +19,8 @@ def width_of_terminal() -> int:
 
 
 def lines(heads: Sequence[str], rows: Sequence[Sequence[str]], limit: int) -> list[str]:
-    """A table at most `limit` (0: any number of) characters wide, the heads first."""
+    """A table at most `limit` (0: any number of) characters wide, the heads first; its values are made printable."""
+    rows = [[printable(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     while limit and _width(widths) > limit:
         widest = max(range(len(widths)), key=widths.__getitem__)

@@ -8,7 +8,9 @@ from typing import Any
 
 from airbound import log_fields, reason_text
 from airbound.core import edca
+from airbound.core.class_choices import CLASS_WORDS
 from airbound.core.reasons import Code
+from airbound.operator.printable import printable
 from airbound.operator.table import lines as table_lines
 from airbound.operator.table import width_of_terminal
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2
@@ -33,6 +35,13 @@ def settings_sources(cell: operations_pb2.Cell) -> list[str]:
     """Which settings of a cell are its own; empty if it goes by the controller's."""
     override = [f"{cell.override.name}, {printable(cell.override.matched)}"] if cell.HasField("override") else []
     return [*override, *(["mode by an operator"] if cell.mode_by_operator else [])]
+
+
+def reason_words(message: reason_pb2.Reason) -> str:
+    """A reason's code in words, for a narrow column."""
+    if message.code not in _CODES:
+        return reason(message)
+    return Code(message.code).name.lower().replace("_", " ")
 
 
 def reason(message: reason_pb2.Reason) -> str:
@@ -78,6 +87,11 @@ def mode_name(value: int) -> str:
     return next((name for mode, name in _MODES.items() if mode == value), "?")
 
 
+def class_word(number: int) -> str:
+    """A class's word; ? for one of a later version."""
+    return CLASS_WORDS[number] if number < len(CLASS_WORDS) else "?"
+
+
 def terminal_state(terminal: operations_pb2.Terminal) -> str:
     """Whether it sends, and whether it is exempt."""
     words = ["sending" if terminal.active_sender else "idle"]
@@ -112,14 +126,8 @@ def seconds(ms: int) -> str:
     return f"{ms / 1000:.1f} s"
 
 
-def printable(text: str) -> str:
-    """What a peer sent may be anything; control sequences must not reach the terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns under their heads, as wide as they must be."""
-    rows = [[printable(text) for text in row] for row in rows]
     head, *lines = table_lines(heads, rows, width_of_terminal())
     return "\n".join([bold(head), *lines])
 

@@ -16,6 +16,9 @@ from airbound.pki.requests import PublicKey
 
 # A device's clock may be somewhat late.
 BACKDATED = datetime.timedelta(minutes=5)
+# So may ours be, after it was ahead: of what it signed meanwhile, a device's certificate of 30 days is good at once if
+# it was ahead by a day, since a device cannot renew one that is not valid yet.
+BACKDATED_PART = 30
 SERIAL_OCTETS = 16
 SERIAL_DIGITS_MAX = 40  # 20 octets (RFC 5280, 4.1.2.2)
 
@@ -135,7 +138,7 @@ def issue(
         .serial_number(new_serial())
         .issuer_name(issuer.subject)
         .subject_name(x509.Name([]))  # the URI says it all; an empty subject makes the alternative name critical
-        .not_valid_before(max(now - BACKDATED, issuer.not_valid_before_utc))
+        .not_valid_before(max(now - max(BACKDATED, lifetime / BACKDATED_PART), issuer.not_valid_before_utc))
         .not_valid_after(min(now + lifetime, issuer.not_valid_after_utc))
         .public_key(key)
         .add_extension(x509.SubjectAlternativeName(names), critical=True)

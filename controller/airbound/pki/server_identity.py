@@ -66,7 +66,7 @@ class Issued:
         self._identity = Identity(CONTROLLER, name)
         self._lifetime = lifetime
         self._now = now
-        self._renew_at_s = 0.0
+        self._not_before_s = self._renew_at_s = 0.0
         self._also_trusted_version = _version([directory.also_trusted])
 
     @property
@@ -75,10 +75,13 @@ class Issued:
         return self._authority
 
     def read(self) -> ServerIdentity | None:
-        """Sign when it is time to, or when others are trusted than before."""
+        """Sign when it is time to, when others are trusted than before, or when what there is is not valid yet: the
+        clock was ahead, and was put back.
+        """
         version = _version([self._directory.also_trusted])
         now = self._now()
-        if version == self._also_trusted_version and now.timestamp() < self._renew_at_s:
+        is_current = self._not_before_s <= now.timestamp() < self._renew_at_s
+        if version == self._also_trusted_version and is_current:
             return None
         self._also_trusted_version = version
         before = self._authority
@@ -88,6 +91,7 @@ class Issued:
         key = authorities.new_key()
         made = self._authority.sign(self._identity, key.public_key(), self._lifetime, now)
         end_s = made.not_valid_after_utc.timestamp()
+        self._not_before_s = made.not_valid_before_utc.timestamp()
         self._renew_at_s = now.timestamp() + RENEWED_AFTER * (end_s - now.timestamp())
         chain = [made, self._authority.certificate, *self._authority.chain]
         return _identity(made, self._authority.trust_domain, files.key_pem(key), chain, self._authority.trusted)

@@ -283,6 +283,7 @@ class Node:
             cells=len(self.owners.ownership.cells),
             terminals_of_others=self.hosts.of_others,
             stopping=self._stopping,
+            choices_not_kept=self.choices.unkept if self.choices is not None else (),
         )
 
     def _is_cut_off(self) -> bool:

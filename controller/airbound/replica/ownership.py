@@ -154,9 +154,12 @@ class Ownership:
         owned = self.cells.pop(cell, None)
         if owned is None:
             return
-        try:
-            if learnt is not None:
+        if learnt is not None:
+            try:
                 await self._store.write_state(cell, owned.token, memory.octets(learnt), ttl_ms=MEMORY_MS)
+            except StoreError as error:
+                log.event("warning", "store", "state", str(error))  # the next owner learns again
+        try:
             await self._store.release(cell, owned.token)
         except StoreError as error:
             log.event("warning", "store", "release", str(error))  # the lease ends by itself
@@ -187,21 +190,24 @@ class Ownership:
 
     async def _claim_until_ours(self, cell: Mac, claiming: _Claiming) -> None:
         failed = ""
-        while claiming.wanted:
-            claiming.at_once.clear()
-            asked_us = self._clock_us()
-            try:
-                if await self._claim(cell, claiming, asked_us):
-                    return
-                failed = ""
-            except StoreError as error:
-                if str(error) != failed:
-                    failed = str(error)
-                    log.event("warning", "store", "claim", failed)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(RETRY_S):
-                    await claiming.at_once.wait()
-        del self._claiming[cell]
+        try:
+            while claiming.wanted:
+                claiming.at_once.clear()
+                asked_us = self._clock_us()
+                try:
+                    if await self._claim(cell, claiming, asked_us):
+                        return
+                    failed = ""
+                except StoreError as error:
+                    if str(error) != failed:
+                        failed = str(error)
+                        log.event("warning", "store", "claim", failed)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_S):
+                        await claiming.at_once.wait()
+        finally:  # otherwise no later report would have the cell claimed
+            if self._claiming.get(cell) is claiming:
+                del self._claiming[cell]
 
     async def _claim(self, cell: Mac, claiming: _Claiming, asked_us: int) -> bool:
         """Claim a cell once; whether it is ours now."""
@@ -210,7 +216,11 @@ class Ownership:
         if claim is None:
             raise StoreError(f"the part of the store that has {mac_text(cell)} does not answer")
         if claim.mine:
-            state = await self._store.read_state(cell)
+            try:
+                state = await self._store.read_state(cell)
+            except StoreError as error:
+                state = None  # a cell without an owner is worse than one of which is learnt again
+                log.event("warning", "store", "state", str(error))
             if not claiming.wanted:
                 await self._store.release(cell, claim.token)
                 return False

@@ -12,6 +12,7 @@ from airbound.replica.owners import RemotePort
 from airbound.v1 import replicas_pb2, replicas_pb2_grpc
 
 if TYPE_CHECKING:
+    from airbound.replica.choices import KeptChoices
     from airbound.replica.node import Node
     from airbound.runtime.runner import Runner
 
@@ -46,8 +47,9 @@ class OwnedCells(replicas_pb2_grpc.ReplicasServiceServicer):
 class Single(replicas_pb2_grpc.ReplicasServiceServicer):
     """What a controller without replicas answers."""
 
-    def __init__(self, runner: Runner, store: str) -> None:
+    def __init__(self, runner: Runner, store: str, choices: KeptChoices | None = None) -> None:
         self._runner = runner
+        self._choices = choices
         self._store = store
         self._started_s = int(time.time())
 
@@ -65,6 +67,7 @@ class Single(replicas_pb2_grpc.ReplicasServiceServicer):
             access_points=max(0, self._runner.streams - terminals),
             terminals=terminals,
             cells=len(engine.cells),
+            choices_not_kept=self._choices.unkept if self._choices is not None else (),
         )
         return replicas_pb2.ListReplicasResponse(store=self._store, replicas=[this])
 
@@ -104,6 +107,7 @@ class ReplicasService(replicas_pb2_grpc.ReplicasServiceServicer):
                     terminals_of_others=record.terminals_of_others,
                     cells=record.cells,
                     stopping=record.stopping,
+                    choices_not_kept=record.choices_not_kept,
                 )
                 for _, record in sorted(records.items())
             ],

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
+from airbound.core.class_choices import CLASS_WORDS
 from airbound.core.modes import Modes
 from airbound.core.parameters import Mode
 
@@ -26,6 +27,7 @@ class Choices:
         self.mode: Choice | None = None
         self.modes_of_cells: dict[str, Choice] = {}  # by BSSID
         self.exempt: dict[str, Choice] = {}  # by name of a terminal or BSSID; the value is true or false
+        self.classes: dict[tuple[str, int | None], Choice] = {}  # by terminal and uid; the value is a class's word
         self._clock_s = clock_s
 
     def mode_set(self, modes: Modes, mode: Mode | None, bssid: Mac = b"") -> None:
@@ -44,9 +46,21 @@ class Choices:
         """An operator exempted somebody, or ended that."""
         self.exempt[name] = Choice(str(exempt).lower(), self._clock_s())
 
-    def restore(self, mode: Choice | None, modes_of_cells: dict[str, Choice], exempt: dict[str, Choice]) -> None:
+    def class_set(self, name: str, uid: int | None, application_class: int | None) -> None:
+        """An operator chose a class, or ended that."""
+        self.classes.pop((name, uid), None)
+        if application_class is not None:
+            self.classes[name, uid] = Choice(CLASS_WORDS[application_class], self._clock_s())
+
+    def restore(
+        self,
+        mode: Choice | None,
+        modes_of_cells: dict[str, Choice],
+        exempt: dict[str, Choice],
+        classes: dict[tuple[str, int | None], Choice],
+    ) -> None:
         """Take over what was kept somewhere, with its times."""
-        self.mode, self.modes_of_cells, self.exempt = mode, modes_of_cells, exempt
+        self.mode, self.modes_of_cells, self.exempt, self.classes = mode, modes_of_cells, exempt, classes
 
     def configured(self, *, mode: bool, exempt: set[str]) -> None:
         """The configuration changed in its mode, and about these names: that counts from now on."""

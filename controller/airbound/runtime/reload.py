@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGHUP: read the configuration file again. A file with an error changes nothing: the last good one stays in force."""
+"""SIGHUP: read the configuration file again. A file with an error changes nothing: the last good one stays in force.
 
+A thread reads, since a file system may not answer. After `READ_S` that is an error as any other, and the thread is left
+alone: it ends with the process, if not before.
+"""
+
+import asyncio
+import contextlib
+import threading
 from collections.abc import Callable
 
 from airbound.config import Config, ConfigError, cell_overrides
@@ -11,6 +18,8 @@ from airbound.metrics.hooks import Configuration
 from airbound.runtime import log
 from airbound.runtime.in_force import NEEDS_RESTART, InForce
 from airbound.runtime.runner import Runner
+
+READ_S = 5.0
 
 
 class Reloader:
@@ -30,23 +39,83 @@ class Reloader:
         self._record = record or Configuration()
         self._record.applied(in_force.config)
         self._read = read
+        self._task: asyncio.Task[None] | None = None
+        self._is_read = False  # by a thread
+        self._wanted = False
 
     def reload(self) -> None:
         """Take over what the file says now, and log what changed. What an operator chose meanwhile stays, unless the
-        file changed there.
+        file changed there. While it is read it is to be read once more, however often this is called.
         """
+        self._wanted = True
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._reload())
+
+    async def finished(self) -> None:
+        """Wait until all that was asked for is done."""
+        if self._task is not None:
+            await asyncio.shield(self._task)
+
+    async def _reload(self) -> None:
+        try:
+            while self._wanted:
+                self._wanted = False
+                await self._reload_once()
+        finally:
+            self._task = None
+
+    async def _reload_once(self) -> None:
         if self._read is None:
-            log.event(
-                "warning", "reload", "configuration", "there is no file: the controller was started without --config"
-            )
+            why = "there is no file: the controller was started without --config"
+            log.event("warning", "reload", "configuration", why)
             return
         try:
-            loaded = self._read()
+            loaded = await self._read_in_thread(self._read)
         except ConfigError as error:
             self._in_force.failed(str(error))
             self._record.refused()
             log.event("warning", "reload", "configuration", f"{error}; the configuration before stays in force")
-            return
+        else:
+            self._take_over(loaded)
+
+    async def _read_in_thread(self, read: Callable[[], Loaded]) -> Loaded:
+        """What is read.
+
+        Raises:
+            ConfigError: there is an error in it, or it takes too long.
+        """
+        if self._is_read:
+            raise ConfigError("the file is still being read since an earlier SIGHUP: its file system does not answer")
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Loaded | Exception] = loop.create_future()
+
+        def ended(result: Loaded | Exception) -> None:
+            self._is_read = False
+            if not done.done():
+                done.set_result(result)
+
+        def work() -> None:
+            result: Loaded | Exception
+            try:
+                result = read()
+            except Exception as error:  # noqa: BLE001  # raised below, where it is awaited
+                result = error
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(ended, result)
+
+        # Not one of the loop's threads: the process would wait for it at its end.
+        self._is_read = True
+        threading.Thread(target=work, name="configuration", daemon=True).start()
+        try:
+            async with asyncio.timeout(READ_S):
+                result = await done
+        except TimeoutError:
+            raise ConfigError(f"the file cannot be read within {READ_S:g} s: its file system does not answer") from None
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _take_over(self, loaded: Loaded) -> None:
         before, fresh = self._in_force.loaded.config, loaded.config
         self._in_force.reloaded(loaded)
         self._configured(fresh)

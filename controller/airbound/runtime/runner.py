@@ -34,7 +34,7 @@ from airbound.core.effects import (
     repeated_level,
 )
 from airbound.core.engine import Engine
-from airbound.core.events import Disconnected, Event, Exempted, ModeSet, Tick
+from airbound.core.events import ClassSet, Disconnected, Event, Exempted, ModeSet, Tick
 from airbound.core.parameters import Mode
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
@@ -232,6 +232,16 @@ class Runner:
         previous = self.engine.is_exempt(name)
         self.submit(Exempted(name, exempt))
         self.choices.exempted(name, exempt=exempt)
+        return previous
+
+    def set_class(self, name: str, uid: int | None, application_class: int | None) -> int | None:
+        """An operator chooses the class of a terminal's applications, or of one; with none what the terminal has.
+
+        Returns the class that was chosen before; none if none was.
+        """
+        previous = self.engine.class_choices.all.get((name, uid))
+        self.submit(ClassSet(name, uid, application_class))
+        self.choices.class_set(name, uid, application_class)
         return previous
 
     def stop(self) -> None:

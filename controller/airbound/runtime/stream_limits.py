@@ -13,6 +13,7 @@ from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 
 STREAMS_MAX = 20_000
+TERMINAL_STREAMS_MAX = 4  # a device has one; one that has just been lost counts for up to 45 s
 
 
 @dataclass(slots=True)
@@ -32,8 +33,9 @@ class StreamLimits:
             return Reason(Code.TOO_MANY_STREAMS, limit=self.all_max)
         if address and 0 < self.per_address_max <= self._by_address[address]:
             return Reason(Code.TOO_MANY_STREAMS, address_text(address), limit=self.per_address_max)
-        if 0 < self.per_name_max <= self._by_principal[principal]:
-            return Reason(Code.TOO_MANY_STREAMS, f"{principal.role}/{principal.name}", limit=self.per_name_max)
+        name_max = min(self.per_name_max, TERMINAL_STREAMS_MAX) if principal.role == "terminal" else self.per_name_max
+        if 0 < name_max <= self._by_principal[principal]:
+            return Reason(Code.TOO_MANY_STREAMS, f"{principal.role}/{principal.name}", limit=name_max)
         return None
 
     def opened(self, stream: Stream) -> None:

@@ -136,7 +136,7 @@ class Counter(_message.Message):
     def __init__(self, name: _Optional[str] = ..., code: _Optional[_Union[_reason_pb2.ReasonCode, str]] = ..., value: _Optional[int] = ...) -> None: ...
 
 class Cell(_message.Message):
-    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator", "band", "links", "survey_refusal", "surveys_refused_total", "windows", "datapath_id", "live")
+    __slots__ = ("bssid", "ssid", "center_frequency_mhz", "stations", "active_senders", "terminals", "uplink_bps", "capacity_bps", "capacity_source", "busy_ratio", "report_age_ms", "refused_total", "reassociations_total", "access_point", "malformed_inputs_total", "agent_version", "edca", "exempt", "mode", "policy", "override", "mode_by_operator", "band", "links", "survey_refusal", "surveys_refused_total", "windows", "datapath_id", "live", "station_flows")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     CENTER_FREQUENCY_MHZ_FIELD_NUMBER: _ClassVar[int]
@@ -166,6 +166,7 @@ class Cell(_message.Message):
     WINDOWS_FIELD_NUMBER: _ClassVar[int]
     DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
     LIVE_FIELD_NUMBER: _ClassVar[int]
+    STATION_FLOWS_FIELD_NUMBER: _ClassVar[int]
     bssid: str
     ssid: bytes
     center_frequency_mhz: int
@@ -195,7 +196,22 @@ class Cell(_message.Message):
     windows: CellWindows
     datapath_id: int
     live: CellLive
-    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ..., band: _Optional[_Union[_access_point_pb2.Band, str]] = ..., links: _Optional[int] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., windows: _Optional[_Union[CellWindows, _Mapping]] = ..., datapath_id: _Optional[int] = ..., live: _Optional[_Union[CellLive, _Mapping]] = ...) -> None: ...
+    station_flows: CellStationFlows
+    def __init__(self, bssid: _Optional[str] = ..., ssid: _Optional[bytes] = ..., center_frequency_mhz: _Optional[int] = ..., stations: _Optional[int] = ..., active_senders: _Optional[int] = ..., terminals: _Optional[int] = ..., uplink_bps: _Optional[int] = ..., capacity_bps: _Optional[int] = ..., capacity_source: _Optional[_Union[CapacitySource, str]] = ..., busy_ratio: _Optional[float] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., reassociations_total: _Optional[int] = ..., access_point: _Optional[str] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[CellEdca, _Mapping]] = ..., exempt: bool = ..., mode: _Optional[_Union[Mode, str]] = ..., policy: _Optional[str] = ..., override: _Optional[_Union[CellOverride, _Mapping]] = ..., mode_by_operator: bool = ..., band: _Optional[_Union[_access_point_pb2.Band, str]] = ..., links: _Optional[int] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., windows: _Optional[_Union[CellWindows, _Mapping]] = ..., datapath_id: _Optional[int] = ..., live: _Optional[_Union[CellLive, _Mapping]] = ..., station_flows: _Optional[_Union[CellStationFlows, _Mapping]] = ...) -> None: ...
+
+class CellStationFlows(_message.Message):
+    __slots__ = ("state", "sent", "generation_sent", "lease_remaining_ms", "reason")
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SENT_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
+    LEASE_REMAINING_MS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    state: _access_point_pb2.StationFlowState
+    sent: int
+    generation_sent: int
+    lease_remaining_ms: int
+    reason: _reason_pb2.Reason
+    def __init__(self, state: _Optional[_Union[_access_point_pb2.StationFlowState, _Mapping]] = ..., sent: _Optional[int] = ..., generation_sent: _Optional[int] = ..., lease_remaining_ms: _Optional[int] = ..., reason: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ...) -> None: ...
 
 class CellLive(_message.Message):
     __slots__ = ("flows", "granted", "air", "closed_by", "failures_total")
@@ -304,7 +320,7 @@ class WindowLimitSent(_message.Message):
     def __init__(self, station: _Optional[str] = ..., destination: _Optional[str] = ..., max_bytes: _Optional[int] = ...) -> None: ...
 
 class Terminal(_message.Message):
-    __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds", "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure")
+    __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds", "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure", "classes_chosen")
     MAC_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     BSSID_FIELD_NUMBER: _ClassVar[int]
@@ -325,6 +341,7 @@ class Terminal(_message.Message):
     FLOWS_GENERATION_IN_FORCE_FIELD_NUMBER: _ClassVar[int]
     FLOWS_GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
     FLOWS_FAILURE_FIELD_NUMBER: _ClassVar[int]
+    CLASSES_CHOSEN_FIELD_NUMBER: _ClassVar[int]
     mac: str
     name: str
     bssid: str
@@ -345,7 +362,16 @@ class Terminal(_message.Message):
     flows_generation_in_force: int
     flows_generation_sent: int
     flows_failure: str
-    def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., live_flows: _Optional[_Iterable[_Union[LiveFlow, _Mapping]]] = ..., flows_generation_in_force: _Optional[int] = ..., flows_generation_sent: _Optional[int] = ..., flows_failure: _Optional[str] = ...) -> None: ...
+    classes_chosen: _containers.RepeatedCompositeFieldContainer[ClassChoice]
+    def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., live_flows: _Optional[_Iterable[_Union[LiveFlow, _Mapping]]] = ..., flows_generation_in_force: _Optional[int] = ..., flows_generation_sent: _Optional[int] = ..., flows_failure: _Optional[str] = ..., classes_chosen: _Optional[_Iterable[_Union[ClassChoice, _Mapping]]] = ...) -> None: ...
+
+class ClassChoice(_message.Message):
+    __slots__ = ("uid", "application_class")
+    UID_FIELD_NUMBER: _ClassVar[int]
+    APPLICATION_CLASS_FIELD_NUMBER: _ClassVar[int]
+    uid: int
+    application_class: _terminal_pb2.ApplicationClass
+    def __init__(self, uid: _Optional[int] = ..., application_class: _Optional[_Union[_terminal_pb2.ApplicationClass, str]] = ...) -> None: ...
 
 class BoundSent(_message.Message):
     __slots__ = ("destination", "min_segs", "max_segs", "uid")
@@ -612,6 +638,24 @@ class ExemptTerminalResponse(_message.Message):
     PREVIOUSLY_EXEMPT_FIELD_NUMBER: _ClassVar[int]
     previously_exempt: bool
     def __init__(self, previously_exempt: bool = ...) -> None: ...
+
+class SetClassRequest(_message.Message):
+    __slots__ = ("terminal", "uid", "application_class", "own")
+    TERMINAL_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
+    APPLICATION_CLASS_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    terminal: str
+    uid: int
+    application_class: _terminal_pb2.ApplicationClass
+    own: bool
+    def __init__(self, terminal: _Optional[str] = ..., uid: _Optional[int] = ..., application_class: _Optional[_Union[_terminal_pb2.ApplicationClass, str]] = ..., own: bool = ...) -> None: ...
+
+class SetClassResponse(_message.Message):
+    __slots__ = ("previous",)
+    PREVIOUS_FIELD_NUMBER: _ClassVar[int]
+    previous: _terminal_pb2.ApplicationClass
+    def __init__(self, previous: _Optional[_Union[_terminal_pb2.ApplicationClass, str]] = ...) -> None: ...
 
 class ListSwitchesRequest(_message.Message):
     __slots__ = ()

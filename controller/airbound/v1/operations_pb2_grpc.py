@@ -99,6 +99,11 @@ class OperationsServiceStub(object):
                 request_serializer=airbound_dot_v1_dot_operations__pb2.ExemptTerminalRequest.SerializeToString,
                 response_deserializer=airbound_dot_v1_dot_operations__pb2.ExemptTerminalResponse.FromString,
                 _registered_method=True)
+        self.SetClass = channel.unary_unary(
+                '/airbound.v1.OperationsService/SetClass',
+                request_serializer=airbound_dot_v1_dot_operations__pb2.SetClassRequest.SerializeToString,
+                response_deserializer=airbound_dot_v1_dot_operations__pb2.SetClassResponse.FromString,
+                _registered_method=True)
 
 
 class OperationsServiceServicer(object):
@@ -196,6 +201,13 @@ class OperationsServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SetClass(self, request, context):
+        """SetClass gives a terminal's applications, or one of them, a class in place of those of its own table, or ends that.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OperationsServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -263,6 +275,11 @@ def add_OperationsServiceServicer_to_server(servicer, server):
                     servicer.ExemptTerminal,
                     request_deserializer=airbound_dot_v1_dot_operations__pb2.ExemptTerminalRequest.FromString,
                     response_serializer=airbound_dot_v1_dot_operations__pb2.ExemptTerminalResponse.SerializeToString,
+            ),
+            'SetClass': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetClass,
+                    request_deserializer=airbound_dot_v1_dot_operations__pb2.SetClassRequest.FromString,
+                    response_serializer=airbound_dot_v1_dot_operations__pb2.SetClassResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -616,6 +633,33 @@ class OperationsService(object):
             '/airbound.v1.OperationsService/ExemptTerminal',
             airbound_dot_v1_dot_operations__pb2.ExemptTerminalRequest.SerializeToString,
             airbound_dot_v1_dot_operations__pb2.ExemptTerminalResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetClass(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/airbound.v1.OperationsService/SetClass',
+            airbound_dot_v1_dot_operations__pb2.SetClassRequest.SerializeToString,
+            airbound_dot_v1_dot_operations__pb2.SetClassResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -58,6 +58,8 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_OMITTED_LIMITS_MAX: _ClassVar[ReasonCode]
     REASON_CODE_ASSUMED_RATES: _ClassVar[ReasonCode]
     REASON_CODE_ARRIVED: _ClassVar[ReasonCode]
+    REASON_CODE_STATION_MOVED: _ClassVar[ReasonCode]
+    REASON_CODE_STATION_DISPUTED: _ClassVar[ReasonCode]
     REASON_CODE_MALFORMED: _ClassVar[ReasonCode]
     REASON_CODE_OUT_OF_RANGE: _ClassVar[ReasonCode]
     REASON_CODE_TOO_MANY_ENTRIES: _ClassVar[ReasonCode]
@@ -157,6 +159,8 @@ REASON_CODE_OMITTED_RULES_MAX: ReasonCode
 REASON_CODE_OMITTED_LIMITS_MAX: ReasonCode
 REASON_CODE_ASSUMED_RATES: ReasonCode
 REASON_CODE_ARRIVED: ReasonCode
+REASON_CODE_STATION_MOVED: ReasonCode
+REASON_CODE_STATION_DISPUTED: ReasonCode
 REASON_CODE_MALFORMED: ReasonCode
 REASON_CODE_OUT_OF_RANGE: ReasonCode
 REASON_CODE_TOO_MANY_ENTRIES: ReasonCode

@@ -186,7 +186,7 @@ class SeenMinRtt(_message.Message):
     def __init__(self, address: _Optional[bytes] = ..., terminal: _Optional[str] = ..., min_rtt_us: _Optional[int] = ..., age_us: _Optional[int] = ...) -> None: ...
 
 class ReplicaRecord(_message.Message):
-    __slots__ = ("name", "version", "started_s_since_1970", "access_points", "terminals", "cells", "terminals_of_others", "stopping")
+    __slots__ = ("name", "version", "started_s_since_1970", "access_points", "terminals", "cells", "terminals_of_others", "stopping", "choices_not_kept")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     STARTED_S_SINCE_1970_FIELD_NUMBER: _ClassVar[int]
@@ -195,6 +195,7 @@ class ReplicaRecord(_message.Message):
     CELLS_FIELD_NUMBER: _ClassVar[int]
     TERMINALS_OF_OTHERS_FIELD_NUMBER: _ClassVar[int]
     STOPPING_FIELD_NUMBER: _ClassVar[int]
+    CHOICES_NOT_KEPT_FIELD_NUMBER: _ClassVar[int]
     name: str
     version: str
     started_s_since_1970: int
@@ -203,4 +204,5 @@ class ReplicaRecord(_message.Message):
     cells: int
     terminals_of_others: int
     stopping: bool
-    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., started_s_since_1970: _Optional[int] = ..., access_points: _Optional[int] = ..., terminals: _Optional[int] = ..., cells: _Optional[int] = ..., terminals_of_others: _Optional[int] = ..., stopping: bool = ...) -> None: ...
+    choices_not_kept: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., started_s_since_1970: _Optional[int] = ..., access_points: _Optional[int] = ..., terminals: _Optional[int] = ..., cells: _Optional[int] = ..., terminals_of_others: _Optional[int] = ..., stopping: bool = ..., choices_not_kept: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61irbound/v1/replicas.proto\x12\x0b\x61irbound.v1\"\x15\n\x13ListReplicasRequest\"M\n\x14ListReplicasResponse\x12&\n\x08replicas\x18\x01 \x03(\x0b\x32\x14.airbound.v1.Replica\x12\r\n\x05store\x18\x02 \x01(\t\"\xbf\x01\n\x07Replica\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61nswers\x18\x02 \x01(\x08\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x1c\n\x14started_s_since_1970\x18\x04 \x01(\x04\x12\x15\n\raccess_points\x18\x05 \x01(\r\x12\x11\n\tterminals\x18\x06 \x01(\r\x12\x1b\n\x13terminals_of_others\x18\x07 \x01(\r\x12\r\n\x05\x63\x65lls\x18\x08 \x01(\r\x12\x10\n\x08stopping\x18\t \x01(\x08\"%\n\x10ListOwnedRequest\x12\x11\n\tonly_this\x18\x01 \x01(\x08\":\n\x11ListOwnedResponse\x12%\n\x05\x63\x65lls\x18\x01 \x03(\x0b\x32\x16.airbound.v1.OwnedCell\"~\n\tOwnedCell\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x0f\n\x07replica\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\x15\n\rlease_left_ms\x18\x04 \x01(\r\x12\x11\n\tterminals\x18\x05 \x01(\r\x12\x18\n\x10remote_terminals\x18\x06 \x01(\r2\xb2\x01\n\x0fReplicasService\x12S\n\x0cListReplicas\x12 .airbound.v1.ListReplicasRequest\x1a!.airbound.v1.ListReplicasResponse\x12J\n\tListOwned\x12\x1d.airbound.v1.ListOwnedRequest\x1a\x1e.airbound.v1.ListOwnedResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x61irbound/v1/replicas.proto\x12\x0b\x61irbound.v1\"\x15\n\x13ListReplicasRequest\"M\n\x14ListReplicasResponse\x12&\n\x08replicas\x18\x01 \x03(\x0b\x32\x14.airbound.v1.Replica\x12\r\n\x05store\x18\x02 \x01(\t\"\xd9\x01\n\x07Replica\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07\x61nswers\x18\x02 \x01(\x08\x12\x0f\n\x07version\x18\x03 \x01(\t\x12\x1c\n\x14started_s_since_1970\x18\x04 \x01(\x04\x12\x15\n\raccess_points\x18\x05 \x01(\r\x12\x11\n\tterminals\x18\x06 \x01(\r\x12\x1b\n\x13terminals_of_others\x18\x07 \x01(\r\x12\r\n\x05\x63\x65lls\x18\x08 \x01(\r\x12\x10\n\x08stopping\x18\t \x01(\x08\x12\x18\n\x10\x63hoices_not_kept\x18\n \x03(\t\"%\n\x10ListOwnedRequest\x12\x11\n\tonly_this\x18\x01 \x01(\x08\":\n\x11ListOwnedResponse\x12%\n\x05\x63\x65lls\x18\x01 \x03(\x0b\x32\x16.airbound.v1.OwnedCell\"~\n\tOwnedCell\x12\r\n\x05\x62ssid\x18\x01 \x01(\t\x12\x0f\n\x07replica\x18\x02 \x01(\t\x12\r\n\x05\x65poch\x18\x03 \x01(\x04\x12\x15\n\rlease_left_ms\x18\x04 \x01(\r\x12\x11\n\tterminals\x18\x05 \x01(\r\x12\x18\n\x10remote_terminals\x18\x06 \x01(\r2\xb2\x01\n\x0fReplicasService\x12S\n\x0cListReplicas\x12 .airbound.v1.ListReplicasRequest\x1a!.airbound.v1.ListReplicasResponse\x12J\n\tListOwned\x12\x1d.airbound.v1.ListOwnedRequest\x1a\x1e.airbound.v1.ListOwnedResponseB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,13 +37,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTREPLICASRESPONSE']._serialized_start=66
   _globals['_LISTREPLICASRESPONSE']._serialized_end=143
   _globals['_REPLICA']._serialized_start=146
-  _globals['_REPLICA']._serialized_end=337
-  _globals['_LISTOWNEDREQUEST']._serialized_start=339
-  _globals['_LISTOWNEDREQUEST']._serialized_end=376
-  _globals['_LISTOWNEDRESPONSE']._serialized_start=378
-  _globals['_LISTOWNEDRESPONSE']._serialized_end=436
-  _globals['_OWNEDCELL']._serialized_start=438
-  _globals['_OWNEDCELL']._serialized_end=564
-  _globals['_REPLICASSERVICE']._serialized_start=567
-  _globals['_REPLICASSERVICE']._serialized_end=745
+  _globals['_REPLICA']._serialized_end=363
+  _globals['_LISTOWNEDREQUEST']._serialized_start=365
+  _globals['_LISTOWNEDREQUEST']._serialized_end=402
+  _globals['_LISTOWNEDRESPONSE']._serialized_start=404
+  _globals['_LISTOWNEDRESPONSE']._serialized_end=462
+  _globals['_OWNEDCELL']._serialized_start=464
+  _globals['_OWNEDCELL']._serialized_end=590
+  _globals['_REPLICASSERVICE']._serialized_start=593
+  _globals['_REPLICASSERVICE']._serialized_end=771
 # @@protoc_insertion_point(module_scope)

@@ -19,7 +19,7 @@ class ListReplicasResponse(_message.Message):
     def __init__(self, replicas: _Optional[_Iterable[_Union[Replica, _Mapping]]] = ..., store: _Optional[str] = ...) -> None: ...
 
 class Replica(_message.Message):
-    __slots__ = ("name", "answers", "version", "started_s_since_1970", "access_points", "terminals", "terminals_of_others", "cells", "stopping")
+    __slots__ = ("name", "answers", "version", "started_s_since_1970", "access_points", "terminals", "terminals_of_others", "cells", "stopping", "choices_not_kept")
     NAME_FIELD_NUMBER: _ClassVar[int]
     ANSWERS_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -29,6 +29,7 @@ class Replica(_message.Message):
     TERMINALS_OF_OTHERS_FIELD_NUMBER: _ClassVar[int]
     CELLS_FIELD_NUMBER: _ClassVar[int]
     STOPPING_FIELD_NUMBER: _ClassVar[int]
+    CHOICES_NOT_KEPT_FIELD_NUMBER: _ClassVar[int]
     name: str
     answers: bool
     version: str
@@ -38,7 +39,8 @@ class Replica(_message.Message):
     terminals_of_others: int
     cells: int
     stopping: bool
-    def __init__(self, name: _Optional[str] = ..., answers: bool = ..., version: _Optional[str] = ..., started_s_since_1970: _Optional[int] = ..., access_points: _Optional[int] = ..., terminals: _Optional[int] = ..., terminals_of_others: _Optional[int] = ..., cells: _Optional[int] = ..., stopping: bool = ...) -> None: ...
+    choices_not_kept: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., answers: bool = ..., version: _Optional[str] = ..., started_s_since_1970: _Optional[int] = ..., access_points: _Optional[int] = ..., terminals: _Optional[int] = ..., terminals_of_others: _Optional[int] = ..., cells: _Optional[int] = ..., stopping: bool = ..., choices_not_kept: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListOwnedRequest(_message.Message):
     __slots__ = ("only_this",)

@@ -5,6 +5,11 @@ its own for the benchmark:
     python -m airbound_testing.abuse KIND TARGET COUNT SECONDS [FILES]
 
 FILES is a directory with the certificate that the abuser has (certificate.pem, key.pem, authorities.pem).
+
+KIND is half-open, stream, slow-reader, handshake, garbage, or one of the floods: continuation, rapid-reset, settings,
+ping, window-update, empty-data. Of a flood COUNT connections write without a pause, and connect again when they are
+ended. Or destinations, stations: COUNT streams of an agent that report as many of them, and as often, as they may, the
+stations new ones each time.
 """
 
 import asyncio
@@ -19,18 +24,31 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import grpc
+import grpc.aio
+
 from airbound.core.addresses import mac_from_text
-from airbound.v1 import terminal_pb2
+from airbound.pki.identities import DEFAULT_TRUST_DOMAIN, server_name
+from airbound.v1 import access_point_pb2, terminal_pb2
+from airbound_testing.agents import FakeAccessPoint, FakePhone, Secured
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, SETTINGS = 0, 1, 4
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 8, 9
 ACK, END_HEADERS = 1, 4
+CANCEL = 8
 INITIAL_WINDOW_SIZE = 4
 CLIENT_HELLO_BEGINS = bytes.fromhex("16030102000100")  # a record of 512 octets, of which these are two
 AT_ONCE = 50
 ALL_WITHIN = 4  # times the seconds that are given, for those of which so many are wanted in all
+REPORTS_PER_S = 20
 SLOW_READERS_MAC = "02:00:00:00:09:09"
 PATH = "/airbound.v1.TerminalService/Connect"
+ENROLL_PATH = "/airbound.v1.EnrollmentService/Enroll"
+FLOODS = ("continuation", "rapid-reset", "settings", "ping", "window-update", "empty-data")
+FRAME_HEADER_OCTETS = 9
+FLOOD_OCTETS = 16_384  # written at once
+FIELDS_OF_A_FRAME = 100
+RESETS_OF_A_BLOCK = 100
 
 Connected = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -62,6 +80,46 @@ def report(mac: str, sequence: int = 1) -> bytes:
     """A terminal's report."""
     made = terminal_pb2.TerminalReport(mac=mac_from_text(mac), sequence=sequence, monotonic_us=sequence)
     return terminal_pb2.TerminalServiceConnectRequest(report=made).SerializeToString()
+
+
+def fields(count: int) -> bytes:
+    """Literal fields that are not indexed, of ten octets each."""
+    return b"".join(b"\x00\x03%03d\x04%04d" % (number, number) for number in range(count))
+
+
+def flood(kind: str, path: str = PATH) -> tuple[bytes, Callable[[int], bytes]]:
+    """What a flood begins with, and what it goes on with for ever: blocks by their number."""
+    opened = PREFACE + settings()
+    call_of = call(path)
+    match kind:
+        case "continuation":
+            begins = frame(HEADERS, call_of[FRAME_HEADER_OCTETS:], 0, 1)
+            block = _filled(frame(CONTINUATION, fields(FIELDS_OF_A_FRAME), 0, 1))
+            return opened + begins, lambda _: block
+        case "rapid-reset":
+            reset = struct.pack(">I", CANCEL)
+
+            def resets(number: int) -> bytes:
+                streams = range(2 * number * RESETS_OF_A_BLOCK + 1, 2 * (number + 1) * RESETS_OF_A_BLOCK, 2)
+                return b"".join(call(path, stream) + frame(RST_STREAM, reset, 0, stream) for stream in streams)
+
+            return opened, resets
+        case "settings":
+            block = _filled(settings(65_535))
+        case "ping":
+            block = _filled(frame(PING, bytes(8)) + frame(PRIORITY, bytes([0, 0, 0, 0, 1]), 0, 3))
+        case "window-update":
+            block = _filled(frame(WINDOW_UPDATE, struct.pack(">I", 1)))
+        case "empty-data":
+            opened += call_of
+            block = _filled(frame(DATA, b"", 0, 1))
+        case _:
+            raise ValueError(f"{kind} is no flood")
+    return opened, lambda _: block
+
+
+def _filled(octets: bytes) -> bytes:
+    return octets * (1 + FLOOD_OCTETS // len(octets))
 
 
 def settings(window: int | None = None) -> bytes:
@@ -155,6 +213,39 @@ class Abuser:
         """A terminal that reports once, and grants no window for what it is sent."""
         return await self.secured(PREFACE + settings(0) + call(PATH) + message(report(SLOW_READERS_MAC)))
 
+    async def flood(self, kind: str, path: str = PATH) -> None:
+        """One connection that writes one kind of frames until it is ended."""
+        begins, block = flood(kind, path)
+        reader, writer = await self.secured(begins, certificate=self._files is not None)
+        reads = asyncio.create_task(_discard(reader, writer))
+        number = 0
+        try:
+            while not reads.done() and not writer.is_closing():
+                writer.write(block(number))
+                number += 1
+                self.did["octets"] += FLOOD_OCTETS
+                await writer.drain()
+                await asyncio.sleep(0)  # a drain of what is written at once gives nobody else a turn
+        except OSError:
+            pass  # it was ended
+        finally:
+            reads.cancel()
+            self.did["floods ended"] += 1
+            self.close(writer)
+
+    async def floods(self, kind: str, count: int, path: str = PATH) -> None:
+        """So many connections at any time, each with one kind of frames, until cancelled."""
+
+        async def one() -> None:
+            while True:
+                try:
+                    await self.flood(kind, path)
+                except OSError as error:
+                    self.did[type(error).__name__] += 1
+                await asyncio.sleep(0.05)
+
+        await asyncio.gather(*(one() for _ in range(count)))
+
     async def many(self, kind: Callable[[int], Awaitable[Connected]], count: int, first: int = 0) -> None:
         """So many of a kind, some at once. What fails is counted: that it does is what the controller is for."""
         slots = asyncio.Semaphore(AT_ONCE)
@@ -189,18 +280,80 @@ class Abuser:
             self.close(writer)
 
 
+async def _discard(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Read to the end, which ends writing as well."""
+    with contextlib.suppress(OSError):
+        while await reader.read(65_536):
+            pass
+    writer.transport.abort()
+
+
 def _at_end(writer: asyncio.StreamWriter) -> bool:
     reader: asyncio.StreamReader | None = getattr(writer.transport.get_protocol(), "_stream_reader", None)
     return writer.is_closing() or reader is None or reader.at_eof() or reader.exception() is not None
 
 
-async def keep_up(abuser: Abuser, kind: str, count: int, seconds: float) -> None:
-    """So many at any time (half-open, stream, slow-reader), or so many in all (handshake, garbage)."""
+async def entries(kind: str, target: str, count: int, files: Path) -> int:
+    """As many reports as a stream may send, of the largest kind, until cancelled; how many were sent."""
+    pem = [(files / name).read_bytes() for name in ("authorities.pem", "key.pem", "certificate.pem")]
+    secured = Secured(grpc.ssl_channel_credentials(*pem), server_name(DEFAULT_TRUST_DOMAIN))
+    sent = 0
+
+    async def phone(number: int) -> None:
+        nonlocal sent
+        destinations = [
+            terminal_pb2.Destination(
+                address=bytes([10, 9, number, at]), connections=1, connections_sending=1, srtt_us=30_000,
+                min_rtt_us=20_000, mss_bytes=1448,
+            )
+            for at in range(256)
+        ]  # fmt: skip
+        async with FakePhone(target, SLOW_READERS_MAC, secured) as agent:
+            while agent.error is None:
+                await agent.report(*destinations, monotonic_us=time.monotonic_ns() // 1000)
+                sent += 1
+                await asyncio.sleep(1 / REPORTS_PER_S)
+
+    async def access_point(number: int) -> None:
+        nonlocal sent
+        async with FakeAccessPoint(target, secured) as agent:
+            while agent.error is None:
+                sent += 1
+                stations = [
+                    access_point_pb2.Station(
+                        mac=struct.pack(">BBHH", 2, number, sent % 65_536, at), connected_time_ms=1
+                    )
+                    for at in range(2_048)
+                ]
+                report = access_point_pb2.AccessPointReport(
+                    bssid=bytes([2, 0, 0, 9, 0, number]), monotonic_us=time.monotonic_ns() // 1000, stations=stations
+                )
+                await agent.report(report)
+                await asyncio.sleep(1 / REPORTS_PER_S)
+
+    async def again(number: int) -> None:
+        while True:
+            with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+                await (phone if kind == "destinations" else access_point)(number)
+            await asyncio.sleep(0.5)
+
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.gather(*(again(number) for number in range(count)))
+    return sent
+
+
+async def keep_up(abuser: Abuser, kind: str, count: int, seconds: float, path: str = PATH) -> None:
+    """So many at any time (floods, half-open, stream, slow-reader), or so many in all (handshake, garbage)."""
     kinds: dict[str, Callable[[int], Awaitable[Connected]]] = {
         "half-open": abuser.half_open, "stream": abuser.stream, "slow-reader": abuser.slow_reader,
         "handshake": abuser.handshake, "garbage": abuser.garbage,
     }  # fmt: skip
     end_s = time.monotonic() + seconds
+    if kind in FLOODS:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await abuser.floods(kind, count, path)
+        return
     if kind in {"handshake", "garbage"}:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(ALL_WITHIN * seconds):
@@ -218,7 +371,13 @@ async def keep_up(abuser: Abuser, kind: str, count: int, seconds: float) -> None
 async def main(kind: str, target: str, count: int, seconds: float, files: Path | None) -> None:
     """One kind of abuse; prints what was done as JSON."""
     abuser = Abuser(target, files)
-    await keep_up(abuser, kind, count, seconds)
+    if kind in {"destinations", "stations"} and files is not None:
+        sending = asyncio.create_task(entries(kind, target, count, files))
+        await asyncio.sleep(seconds)
+        sending.cancel()
+        abuser.did["reports"] = await sending
+    else:
+        await keep_up(abuser, kind, count, seconds, PATH if files else ENROLL_PATH)
     sys.stdout.write(json.dumps(abuser.did | {"open at the end": len(abuser.open)}) + "\n")
     abuser.close_all()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc.aio
+from redis import Redis
 
 from airbound.pki.identities import CONTROLLER
 from airbound.v1 import operations_pb2, operations_pb2_grpc
@@ -22,6 +23,7 @@ STOPPED_S = 10.0
 PAUSED_S = 5.0
 CUT_S = 15.0
 FULL_S = 5.0
+ORPHANED_S = 20.0  # longer than an owner's lease and then a phone's
 # At a slow site as well: what is to be shorter than a time without news leaves room for what comes late.
 AWAY_S = 2.0
 BLOCKED_S = 3.0
@@ -62,6 +64,34 @@ async def pause_redis(site: Site) -> None:
     site.redis.send(signal.SIGSTOP)
     await site.pass_time(PAUSED_S)
     site.redis.send(signal.SIGCONT)
+
+
+async def exhaust_redis(site: Site) -> None:
+    """Redis has no memory for what is new, for 15 s."""
+    await _redis(site, "CONFIG", "SET", "maxmemory", 1)
+    await site.pass_time(CUT_S)
+    await _redis(site, "CONFIG", "SET", "maxmemory", 0)
+
+
+async def overwrite_keys(site: Site) -> None:
+    """Keys of cells and stations have in turn a text that no replica has written, without an end, and another type."""
+    for number, key in enumerate(sorted(await _keys(site))):
+        if number % 2:
+            await _redis(site, "DEL", key)
+            await _redis(site, "RPUSH", key, "garbage")
+        else:
+            await _redis(site, "SET", key, "garbage")
+    await site.pass_time(ORPHANED_S)
+
+
+async def _redis(site: Site, *parts: object) -> Any:
+    """The reply to a command, not by way of a wire."""
+    with Redis(port=site.redis.port) as client:
+        return await asyncio.to_thread(client.execute_command, *parts)
+
+
+async def _keys(site: Site) -> list[bytes]:
+    return [key for pattern in ("cell", "station") for key in await _redis(site, "KEYS", f"airbound:{pattern}:*")]
 
 
 async def cut_wire(site: Site) -> None:
@@ -202,6 +232,8 @@ OF_REPLICAS = (
 OF_STORES = (
     Fault("Redis is killed and starts empty", restart_redis),
     Fault("Redis is paused for 5 s", pause_redis),
+    Fault("Redis has no memory left for 15 s", exhaust_redis),
+    Fault("garbage in each key of cells and stations", overwrite_keys),
     Fault("a master of a Redis Cluster is killed", lose_master, equipment=Equipment(store="cluster")),
     Fault("a replica is cut off from Redis for 15 s", cut_wire),
     Fault("a replica is cut off from Redis for 15 s, one way", cut_one_way),

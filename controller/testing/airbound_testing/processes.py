@@ -28,6 +28,7 @@ class Process:
     def __init__(self, argv: list[str], port: int, log: Path, environment: Mapping[str, str] | None = None) -> None:
         self.argv, self.port, self.log = argv, port, log
         self.operators = ""  # of a controller
+        self.enrollment = ""  # of a controller with TLS
         self.metrics = 0  # of a controller: the port
         self._environment = {**os.environ, **(environment or {})}
         self._process: subprocess.Popen[bytes] | None = None
@@ -141,18 +142,18 @@ def controller(
 
 def controller_with_tls(directory: Path, authority: Path, more: str = "") -> Process:
     """A controller with the authority of a directory, and with metrics; `more` is TOML."""
-    port, operators, metrics = free_port(), free_port(), free_port()
+    port, operators, metrics, enrollment = free_port(), free_port(), free_port(), free_port()
     config = directory / "tls.toml"
     config.write_text(
         f'listen = "127.0.0.1:{port}"\noperators = ["127.0.0.1:{operators}"]\n'
         f'[metrics]\nlisten = "127.0.0.1:{metrics}"\n'
-        f'[tls]\ndirectory = "{authority}"\nenrollment = "127.0.0.1:0"\nname = "test"\n'
+        f'[tls]\ndirectory = "{authority}"\nenrollment = "127.0.0.1:{enrollment}"\nname = "test"\n'
         f"[identity]\nmatch_addresses = false\n{more}",
         encoding="utf-8",
     )
     argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
     made = Process(argv, port, directory / "tls.log")
-    made.operators, made.metrics = f"127.0.0.1:{operators}", metrics
+    made.operators, made.metrics, made.enrollment = f"127.0.0.1:{operators}", metrics, f"127.0.0.1:{enrollment}"
     return made
 
 

@@ -35,6 +35,7 @@ from airbound.core.reports import (
     AccessPointReport,
     Agent,
     AppPart,
+    Arrivals,
     BackEnd,
     Destination,
     EdcaState,
@@ -102,6 +103,8 @@ class Phone:
     flow_renewals: int = 0
     video_packets: int = 0  # sent in that category
     voice_packets: int = 0
+    arrivals: int = 0  # by its own word
+    arrived_at_us: int = 0  # the last of them
 
     def range(self, address: Address = SERVER) -> tuple[int, int] | None:
         """The range in force for an address; none if the kernel's defaults are."""
@@ -411,7 +414,9 @@ class Scenario:
         monotonic_us: int | None = None,
         comes_from: Address | None = None,
         apps: tuple[AppPart, ...] = (),
+        unclassed: tuple[AppPart, ...] = (),
         abilities: FlowAbilities | None = None,
+        delivered_bytes: int = 0,
     ) -> list[Effect]:
         """A phone reports now; it connects if it was not connected. Its `abilities` stay until others are given."""
         phone = self.phones.setdefault(address, Phone(address, None))
@@ -432,10 +437,20 @@ class Scenario:
             destinations=destinations,
             bounds_generation=phone.generation,
             agent=agent,
+            arrivals=Arrivals(phone.arrivals, "nl80211", (self.now_us - phone.arrived_at_us) // 1000)
+            if phone.arrivals
+            else None,
             apps=apps,
+            unclassed=lambda: unclassed,
             flows=FlowState(phone.flows_generation) if phone.abilities.flows_max else None,
+            delivered_bytes=delivered_bytes,
         )
         return self.do(TerminalReported(phone.stream, report))
+
+    def arrive(self, address: Mac) -> None:
+        """A phone's own system reports that it has associated somewhere; its next reports have that."""
+        phone = self.phones.setdefault(address, Phone(address, None))
+        phone.arrivals, phone.arrived_at_us = phone.arrivals + 1, self.now_us
 
     def keep_reporting(self, sending: Mapping[Mac, float], seconds: int) -> None:
         """So many seconds in which the access point and the phones that send report once each."""

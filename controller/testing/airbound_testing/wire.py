@@ -3,6 +3,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 from typing import Self
 
 
@@ -53,7 +54,7 @@ class Wire:
             with contextlib.closing(back):
                 pumps = [
                     asyncio.create_task(_pump(reader, back, self._there)),
-                    asyncio.create_task(_pump(there, writer, self._back)),
+                    asyncio.create_task(_pump(there, writer, self._back, self._returned)),
                 ]
                 for pump in pumps:
                     self._keep(pump)
@@ -63,6 +64,10 @@ class Wire:
                     for pump in pumps:
                         pump.cancel()
 
+    async def _returned(self, data: bytes) -> bytes:
+        """What of the octets that come back goes through."""
+        return data
+
     def _keep(self, task: asyncio.Task[None] | None) -> None:
         """Have a task end with the wire."""
         if task is not None:
@@ -70,9 +75,14 @@ class Wire:
             task.add_done_callback(self._tasks.discard)
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, whole: asyncio.Event) -> None:
+async def _pump(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    whole: asyncio.Event,
+    passed: Callable[[bytes], Awaitable[bytes]] | None = None,
+) -> None:
     with contextlib.suppress(OSError):
         while data := await reader.read(65_536):
             await whole.wait()
-            writer.write(data)
+            writer.write(data if passed is None else await passed(data))
             await writer.drain()

@@ -10,7 +10,7 @@ from airbound.core.parameters import Parameters
 from airbound.core.policy.types import header_bytes
 from airbound.core.reasons import Code
 from airbound.core.reports import AppPart, BackEnd, FlowAbilities
-from airbound_testing.scenario import OTHER_SERVER, SERVER, Scenario, mac, upload
+from airbound_testing.scenario import BSSID, OTHER_SERVER, SERVER, Scenario, mac, upload
 
 PHONES = [mac(number) for number in range(4)]
 LIVE, BURST, BULK, BACKGROUND = 1, 2, 3, 4
@@ -92,7 +92,52 @@ def test_alone_in_its_cell_it_has_all_of_it() -> None:
     assert bounds(scenario)[1] == []
 
 
-@pytest.mark.parametrize("application_class", [BURST, BULK])
+def test_a_burst_begins_with_its_share() -> None:
+    scenario = Scenario(Parameters())
+    run(scenario, app(BURST, 10080), app(BULK, 10081))
+    [whole], [burst] = bounds(scenario)
+    assert whole.min_segs < burst.min_segs < burst.max_segs == whole.max_segs
+    share_bps = scenario.engine.cells[BSSID].decided_capacity_bps / 4
+    assert burst.min_segs == pytest.approx(share_bps * MIN_RTT_MS / 8e3 / SEGMENT_BYTES, abs=1)
+    assert burst.uid == 10080
+
+
+def test_several_connections_of_a_burst_begin_with_it_together() -> None:
+    scenario = Scenario(Parameters())
+    run(scenario, app(BURST, 10080))
+    [_], [alone] = bounds(scenario)
+    parts = (app(BURST, 10080)._replace(delivered_bytes=400_000),)
+    scenario.advance(0.5)
+    scenario.terminal(PHONES[0], upload(80, MIN_RTT_MS, connections=4), apps=parts)
+    [_], [burst] = bounds(scenario)
+    assert burst.min_segs == pytest.approx(alone.min_segs / 4, abs=1)
+
+
+def test_a_burst_keeps_that_over_a_pause_and_no_longer() -> None:
+    scenario = Scenario(Parameters())
+    run(scenario, app(BURST, 10080))
+    before, sets = bounds(scenario)[1], len(scenario.phones[PHONES[0]].sets)
+    scenario.advance(0.1)
+    scenario.terminal(PHONES[0], apps=())  # between two photos on a connection each there is none
+    assert bounds(scenario)[1] == before
+    scenario.advance(0.1)
+    scenario.terminal(PHONES[0], upload(80, MIN_RTT_MS), apps=(app(BURST, 10080),))
+    assert (bounds(scenario)[1], len(scenario.phones[PHONES[0]].sets)) == (before, sets)
+    for _ in range(5):
+        scenario.advance(1)
+        scenario.terminal(PHONES[0], apps=())
+    assert bounds(scenario) == ([], [])
+    scenario.terminal(PHONES[0], upload(80, MIN_RTT_MS), apps=())
+    assert bounds(scenario)[1] == []
+
+
+def test_where_windows_do_not_follow_from_shares_a_burst_has_what_its_destination_has() -> None:
+    scenario = Scenario(Parameters(policy="paper"))
+    run(scenario, app(BURST, 10080))
+    assert bounds(scenario)[1] == []
+
+
+@pytest.mark.parametrize("application_class", [0, BULK])
 def test_others_have_what_their_destination_has(application_class: int) -> None:
     scenario = Scenario(Parameters())
     run(scenario, app(application_class, 10080))

@@ -300,6 +300,7 @@ def test_a_phone_that_leaves_its_cell_is_free_although_the_one_before_still_list
     for _ in range(2):
         scenario.access_point(sending, bssid=OTHER_BSSID)
         scenario.advance(1)
+    scenario.arrive(mac(0))
     scenario.access_point(sending)  # it joined later: the phone is here
     scenario.terminal(mac(0), upload())
     scenario.keep_reporting(sending, 1)

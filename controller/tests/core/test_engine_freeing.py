@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from airbound.core import cell_decisions
+from airbound.core.addresses import mac_text
 from airbound.core.cell.terminal import Terminal
 from airbound.core.decisions import decide
 from airbound.core.effects import Effect, Note, SetBounds
@@ -16,6 +17,7 @@ from airbound.core.policy import Decision
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import Destination
 from airbound.core.settings import Settings
+from airbound_testing import scenario as scenarios
 from airbound_testing.scenario import (
     BSSID,
     MEASURED_AT_ONCE,
@@ -339,3 +341,19 @@ def test_every_bounded_phone_is_renewed_by_ticks_alone() -> None:
     for phone in scenario.phones.values():
         assert phone.range() is not None
         assert 24 <= phone.renewals <= 25
+
+
+def test_a_phone_that_is_called_by_a_mac_address_is_exempt_by_that_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of certificates have hyphens there, and this one is not the phone's own address."""
+    monkeypatch.setattr(scenarios, "address_text", lambda source: mac(10 + source[-1]).hex("-").upper())
+    scenario = uploading(2)
+    chosen = mac_text(mac(10))  # as a choice has it, whichever way it was written
+    assert not scenario.engine.is_exempt(chosen)
+    scenario.do(Exempted(chosen, exempt=True))
+    assert scenario.phones[mac(0)].range() is None
+    assert scenario.no_bounds(mac(0)) is Code.EXEMPT
+    assert scenario.phones[mac(1)].range() is not None
+    assert scenario.engine.is_exempt(chosen)
+    scenario.do(Exempted(chosen, exempt=False))
+    assert scenario.phones[mac(0)].range() is not None
+    assert not scenario.engine.is_exempt(chosen)

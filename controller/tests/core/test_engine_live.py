@@ -7,15 +7,16 @@ import pytest
 
 from airbound.core.addresses import mac_text
 from airbound.core.cell.priorities import REMEMBERED_US
+from airbound.core.cell.stations_window import LINGERS_US, SHORT_US
 from airbound.core.edca import Category, Edca
 from airbound.core.effects import Effect, Flow, Note, StationFlow
-from airbound.core.events import Exempted, ModeSet, Reconfigured
-from airbound.core.parameters import LiveParameters, Parameters
+from airbound.core.events import ClassSet, Exempted, ModeSet, Reconfigured
+from airbound.core.parameters import EdcaParameters, LiveParameters, Parameters
 from airbound.core.reasons import Code
 from airbound.core.reports import AppPart, EdcaState, FlowAbilities, StationFlowState
 from airbound_testing.scenario import BSSID, OTHER_BSSID, SERVER, Scenario, mac, name, upload
 
-LIVE, BULK = 1, 3
+DEFAULT, LIVE, BULK = 0, 1, 3
 UID = 10073
 ABLE = FlowAbilities(can_mark=True, can_admit=True, can_pace=True, flows_max=64)
 MARKS_ONLY = replace(ABLE, can_admit=False, refusal="the driver has no admission")
@@ -45,6 +46,7 @@ class Cell:
         self.application_class = LIVE
         self.uids = (UID,)
         self.delivered = 0
+        self.rate_mbps, self.queued_bytes = 0.704, 2000
         self.present = list(PHONES)
 
     def run(self, seconds: float) -> list[Effect]:
@@ -57,13 +59,14 @@ class Cell:
 
     def report(self) -> list[Effect]:
         effects = list[Effect]()
-        self.delivered += 44_000  # 0.7 Mb/s
+        self.delivered += round(self.rate_mbps * 62_500)
         for phone in self.present:
             live = phone in self.live
-            app = AppPart(SERVER, self.application_class, 1, self.delivered, 2000, self.uids)
+            app = AppPart(SERVER, self.application_class, 1, self.delivered, self.queued_bytes, self.uids)
+            apps, rest = ((app,), ()) if live and self.application_class else ((), (app,) if live else ())
             known = phone in self.scenario.phones and self.scenario.phones[phone].described
             effects += self.scenario.terminal(
-                phone, upload(), apps=(app,) if live else (), abilities=None if known else self.abilities[phone]
+                phone, upload(), apps=apps, unclassed=rest, abilities=None if known else self.abilities[phone]
             )
         return effects
 
@@ -156,7 +159,7 @@ def test_other_classes_have_no_grant(application_class: int) -> None:
     cell = Cell()
     cell.application_class = application_class
     cell.run(3)
-    assert not cell.flows()
+    assert not any(flow.category for flow in cell.flows())
 
 
 @pytest.mark.parametrize(
@@ -278,6 +281,37 @@ def test_more_flows_than_there_is_air_for_are_refused_and_others_keep_theirs() -
     assert cell.why_not(3) is Code.LIVE_AIR
 
 
+def test_a_refusal_is_an_event_once_and_again_when_the_flow_had_a_grant_meanwhile() -> None:
+    cell = Cell()
+    cell.scenario.access_point(dict.fromkeys(PHONES, 5.0), seconds=0.5, bitrate_kbps=11_000)
+    cell.live = set(PHONES)
+
+    def refused(seconds: float) -> list[tuple[str, Code]]:
+        notes = list[Note]()
+        for _ in range(round(2 * seconds)):
+            cell.scenario.advance(0.5)
+            effects = cell.scenario.access_point(dict.fromkeys(PHONES, 1.0), seconds=0.5, bitrate_kbps=11_000)
+            effects += cell.report()
+            notes += [effect for effect in effects if isinstance(effect, Note) and effect.kind == "flows"]
+        assert all(note.level == "info" for note in notes)
+        return [(note.subject, note.reasons[0].code) for note in notes if not note.flows]
+
+    assert refused(10) == [(name(PHONES[number]), Code.LIVE_AIR) for number in (2, 3)]
+    cell.live = {PHONES[2], PHONES[3]}
+    assert (refused(10), bool(cell.flows(3))) == (
+        [(name(PHONES[number]), Code.NO_LIVE_FLOW) for number in (0, 1)],
+        True,
+    )
+    cell.live = set(PHONES)
+    assert refused(10) == [(name(PHONES[number]), Code.LIVE_AIR) for number in (0, 1)]
+
+
+def test_flows_that_an_operator_leaves_alone_are_no_refusals() -> None:
+    cell = Cell()
+    cell.scenario.do(ModeSet("observe"))
+    assert [effect for effect in cell.run(5) if isinstance(effect, Note) and effect.kind == "flows"] == []
+
+
 @pytest.mark.parametrize("how", ["observe", "exempt", "exempt cell", "off"])
 def test_an_operator_ends_it_at_once(how: str) -> None:
     cell = Cell()
@@ -291,6 +325,49 @@ def test_an_operator_ends_it_at_once(how: str) -> None:
         cell.scenario.do(Exempted(name(PHONES[0]) if how == "exempt" else mac_text(BSSID), exempt=True))
     cell.run(1)
     assert (cell.flows(), cell.point_flows, cell.announced) == ((), (), [])
+
+
+@pytest.mark.parametrize("uid", [None, UID])
+@pytest.mark.parametrize("by", ["name", "mac"])
+def test_an_operator_has_what_the_phone_has_no_class_for_as_live(uid: int | None, by: str) -> None:
+    cell = Cell()
+    cell.application_class = DEFAULT
+    cell.run(3)
+    assert cell.flows() == ()
+    who = name(PHONES[0]) if by == "name" else mac_text(PHONES[0])
+    word = "live" if uid is None else f"uid {uid} live"
+    (note,) = cell.scenario.do(ClassSet(who, uid, LIVE))
+    assert note == Note("info", "class", f"{who} {word}", terminal=name(PHONES[0]), cell=BSSID)
+    cell.run(1)
+    assert [flow.uid for flow in cell.flows()] == [UID]
+    assert cell.point_flows == (StationFlow(PHONES[0], SERVER, Category.VIDEO),)
+    cell.scenario.do(ClassSet(who, uid, None))
+    cell.run(6)
+    assert (cell.flows(), cell.point_flows) == ((), ())
+
+
+def test_an_operator_takes_the_class_live_from_an_application_and_gives_it_back() -> None:
+    cell = Cell()
+    cell.run(3)
+    cell.scenario.do(ClassSet(name(PHONES[0]), UID, BULK))
+    cell.run(6)
+    assert (cell.flows(), cell.point_flows) == ((), ())
+    cell.scenario.do(ClassSet(name(PHONES[0]), UID, None))
+    cell.run(1)
+    assert cell.flows()
+    cell.scenario.do(ClassSet(name(PHONES[0]), UID + 1, BULK))  # another application
+    cell.scenario.do(ClassSet(name(PHONES[1]), None, BULK))  # another phone
+    cell.run(6)
+    assert cell.flows()
+
+
+def test_a_choice_counts_for_a_phone_that_comes_later() -> None:
+    cell = Cell()
+    cell.application_class = DEFAULT
+    (note,) = cell.scenario.do(ClassSet(name(PHONES[0]), None, LIVE))
+    assert note == Note("info", "class", f"{name(PHONES[0])} live", terminal=name(PHONES[0]))
+    cell.run(3)
+    assert cell.flows()
 
 
 def test_a_phone_that_leaves_its_cell_loses_it_and_has_it_in_the_next_one() -> None:
@@ -372,3 +449,65 @@ def test_another_controller_goes_on_with_it() -> None:
     for _ in range(5):
         cell.run(1)
         assert cell.flows()
+
+
+def best_effort(cell: Cell) -> list[Edca]:
+    """What is announced to the stations for best effort."""
+    queues = cell.scenario.access_points[BSSID].queues
+    return [queue for queue in queues if queue.announced and queue.category is Category.BEST_EFFORT]
+
+
+def short(cell: Cell) -> None:
+    cell.rate_mbps, cell.queued_bytes = 0.2, 400_000
+
+
+CANNOT_MARK = FlowAbilities(refusal="no BPF")
+
+
+def test_stations_wait_longer_while_a_live_flow_without_a_grant_is_short() -> None:
+    cell = Cell()
+    cell.abilities[PHONES[0]] = CANNOT_MARK
+    short(cell)
+    cell.run(SHORT_US / 1e6 - 1)
+    assert best_effort(cell) == []
+    cell.run(4)
+    assert best_effort(cell) == [BEST_EFFORT._replace(announced=True, cw_min=63)]
+    # Having its need now, it would be short again without.
+    cell.rate_mbps, cell.queued_bytes = 0.7, 2000
+    cell.run(10)
+    assert [queue.cw_min for queue in best_effort(cell)] == [63]
+    cell.live = set()
+    cell.run(10)
+    assert [queue.cw_min for queue in best_effort(cell)] == [63]
+    cell.run(LINGERS_US / 1e6)
+    assert best_effort(cell) == []
+
+
+def test_of_a_live_flow_with_a_grant_or_one_that_is_not_short_nothing_is_announced_for_best_effort() -> None:
+    cell = Cell()
+    short(cell)
+    cell.run(15)
+    assert cell.why_not() is None
+    assert best_effort(cell) == []
+    cell = Cell()
+    cell.abilities[PHONES[0]] = CANNOT_MARK
+    cell.run(15)
+    assert best_effort(cell) == []
+
+
+@pytest.mark.parametrize("edca", [replace(EDCA, can_set_stations=False), replace(EDCA, wmm=False)])
+def test_an_access_point_that_cannot_announces_no_window(edca: EdcaState) -> None:
+    cell = Cell(edca)
+    cell.abilities[PHONES[0]] = CANNOT_MARK
+    short(cell)
+    cell.run(15)
+    assert best_effort(cell) == []
+
+
+def test_what_an_operator_announces_comes_first() -> None:
+    cell = Cell()
+    cell.scenario.do(Reconfigured(Parameters(edca=EdcaParameters(stations_cw_min=31))))
+    cell.abilities[PHONES[0]] = CANNOT_MARK
+    short(cell)
+    cell.run(15)
+    assert [queue.cw_min for queue in best_effort(cell)] == [31]

@@ -82,6 +82,10 @@ async def test_what_operators_chose(file: Path) -> None:
     made.set_mode("control", bytes.fromhex(BSSID.replace(":", "")))
     made.set_exempt("b", exempt=True)
     made.set_exempt("a", exempt=False)
+    made.set_class("phone-17", None, 4)
+    made.set_class("phone-17", 10073, 1)
+    made.set_class("phone-17", 10074, 1)
+    made.set_class("phone-17", 10074, None)
     message = configuration(InForce(started), made)
     values = shown(message)
     assert values["mode"] == ('"observe"', wire.CONFIGURATION_SOURCE_OPERATOR, AT)
@@ -91,6 +95,8 @@ async def test_what_operators_chose(file: Path) -> None:
         ("mode", BSSID, "control", AT),
         ("exempt", "a", "false", AT),
         ("exempt", "b", "true", AT),
+        ("class", "phone-17", "background", AT),
+        ("class", "phone-17 uid 10073", "live", AT),
     ]
     assert message.sha256 == config_hash(started.config)
     text = display.configuration(message)

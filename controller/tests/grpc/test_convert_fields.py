@@ -348,6 +348,7 @@ def test_every_field_of_a_terminals_report() -> None:
             arrivals=Arrivals(6, "file", 10),
             apps=(AppPart(IPV6, 1, 1, 2, 3, (10_001,)),),
             flows=FlowState(21, 22, 23, "why", 24, 25, 26),
+            delivered_bytes=18,
         ),
         [],
     )
@@ -633,3 +634,28 @@ def test_an_arrival_on_the_wire_and_back() -> None:
     command = terminal_pb2.TerminalServiceConnectResponse.FromString(octets).command
     assert command.arrived.bssid == bytes([2, 0, 0, 0, 0, 1])
     assert command_convert.terminal_effect(octets, STREAM) == Arrived(STREAM, bytes([2, 0, 0, 0, 0, 1]))
+
+
+def test_what_is_of_no_class_is_what_the_classes_leave() -> None:
+    part = terminal_pb2.ClassPart(
+        application_class=terminal_pb2.APPLICATION_CLASS_LIVE, connections_sending=1, delivered_bytes=30,
+        queued_bytes=4, uids=[7],
+    )  # fmt: skip
+    later = terminal_pb2.ClassPart(application_class=99, delivered_bytes=1, uids=[9])  # type: ignore[arg-type]
+    left = terminal_pb2.Destination(
+        address=IPV4, connections=5, connections_sending=3, delivered_bytes=100, queued_bytes=9, uids=[9, 7, 8],
+        classes=[part, later],
+    )  # fmt: skip
+    none = terminal_pb2.Destination(address=IPV6, connections=1, uids=[7], classes=[part])
+    wrong = terminal_pb2.Destination(address=b"\x01", connections=1, uids=[8])
+    contradicts = terminal_pb2.Destination(
+        address=IPV6, uids=[8], classes=[part], delivered_bytes=2**64 - 1, queued_bytes=3
+    )
+    destinations = [left, none, wrong, contradicts]
+    report, _ = convert.terminal_report(
+        terminal_pb2.TerminalReport(mac=MAC, sequence=1, monotonic_us=1, destinations=destinations)
+    )
+    assert report is not None
+    assert report.unclassed() == (
+        AppPart(IPV4, 0, 2, 70, 5, (8, 9)), AppPart(IPV6, 0, 0, COUNTER_MAX - 30, 0, (8,)),
+    )  # fmt: skip

@@ -218,7 +218,9 @@ def test_a_destination_at_each_limit_and_beyond(field: str, right: int, wrong: i
     entries = [destination(**{field: wrong}), destination(address=OTHER_IPV4, **{field: right})]
     report, refusals = convert.terminal_report(phone_report(destinations=entries))
     assert report is not None
-    assert report.destinations == (Destination(OTHER_IPV4, mss_bytes=0)._replace(**{field: right}),)
+    # A window of 0 is never full.
+    expected = Destination(OTHER_IPV4, mss_bytes=0, fills_window=False)._replace(**{field: right})
+    assert report.destinations == (expected,)
     limit = {1: 88 if field == "mss_bytes" else RTT_MIN_US}.get(wrong, right)
     assert refusals == [Reason(Code.OUT_OF_RANGE, f"destinations[0].{field}", after=wrong, limit=limit)]
 

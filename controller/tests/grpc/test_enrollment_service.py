@@ -243,6 +243,11 @@ async def test_the_file_system_decides_about_the_unix_socket(world: World) -> No
         (pki_pb2.RevokeRequest(identity="controller/x"), "INVALID_ARGUMENT", "it ends within days"),
         (pki_pb2.RevokeRequest(serial="xyz"), "INVALID_ARGUMENT", "'xyz' is no serial number"),
         (pki_pb2.RevokeRequest(), "INVALID_ARGUMENT", "'' is no identity"),
+        (
+            pki_pb2.RevokeRequest(identity="terminal/x", reason="\x1b[31mx\ny"),
+            "INVALID_ARGUMENT",
+            r"reason = '\x1b[31mx\ny': not printable",
+        ),
     ],
 )
 async def test_what_operators_are_refused(world: World, message: Any, code: str, complaint: str) -> None:

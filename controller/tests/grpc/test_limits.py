@@ -8,6 +8,7 @@ import asyncio
 import resource
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,15 @@ from airbound.grpc import session as sessions
 from airbound.grpc.security import Security
 from airbound.pki import files
 from airbound.runtime.connections import PortCount
-from airbound_testing.abuse import Abuser
+from airbound.runtime.octets import WITHOUT_STREAM_MAX
+from airbound.runtime.received import received
+from airbound.runtime.stream_limits import TERMINAL_STREAMS_MAX
+from airbound_testing.abuse import FLOODS, PATH, Abuser
 from airbound_testing.agents import FakePhone
 from airbound_testing.live import MACS, LiveController, upload
 from airbound_testing.pki import Site
 
+PATIENT = Limits(handshake_s=600, idle_connection_s=600, first_report_s=600)
 SHORT = Limits(handshake_s=3.0, idle_connection_s=3.0)  # a busy machine takes a second for a handshake
 
 
@@ -98,9 +103,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 async def patient(tmp_path: Path) -> AsyncIterator[World]:
     """With limits in time that no test waits for."""
     (tmp_path / "patient").mkdir()
-    async with world_of(
-        tmp_path / "patient", Limits(handshake_s=600, idle_connection_s=600, first_report_s=600)
-    ) as made:
+    async with world_of(tmp_path / "patient", PATIENT) as made:
         yield made
 
 
@@ -128,13 +131,14 @@ async def test_three_hundred_handshakes_without_a_certificate(world: World) -> N
     await world.others_are_served()
 
 
-async def test_garbage_before_within_and_after_tls(patient: World) -> None:
+async def test_garbage_before_within_and_after_tls(tmp_path: Path) -> None:
     """The abuser waits for the end of each connection, but for those with garbage within TLS."""
-    await patient.abuser.many(patient.abuser.garbage, 90)
-    await patient.counted(open=2, with_call_total=32, ended_without_call_total=60)
-    assert patient.refused(Code.MALFORMED) == 30
-    assert patient.live.runner.streams == 2
-    await patient.others_are_served()
+    async with world_of(tmp_path, replace(PATIENT, streams_per_name_max=0)) as world:
+        await world.abuser.many(world.abuser.garbage, 90)
+        await world.counted(open=2, with_call_total=32, ended_without_call_total=60)
+        assert world.refused(Code.MALFORMED) == 30
+        assert world.live.runner.streams == 2
+        await world.others_are_served()
 
 
 async def test_streams_of_one_name_are_limited(patient: World) -> None:
@@ -142,10 +146,10 @@ async def test_streams_of_one_name_are_limited(patient: World) -> None:
     await patient.abuser.many(patient.abuser.stream, 100)
 
     async def refused() -> bool:
-        return patient.refused(Code.TOO_MANY_STREAMS) == 100 - Limits().streams_per_name_max
+        return patient.refused(Code.TOO_MANY_STREAMS) == 100 - TERMINAL_STREAMS_MAX
 
     await patient.live.until(refused)
-    assert patient.live.runner.streams == 2 + Limits().streams_per_name_max
+    assert patient.live.runner.streams == 2 + TERMINAL_STREAMS_MAX
     async with FakePhone(patient.live.target, MACS[1], patient.site.client("terminal", "b").secured()) as other:
         await other.report(upload(), monotonic_us=1)
         await other.until(lambda: other.reporting.interval_ms != 0)
@@ -285,3 +289,66 @@ async def test_what_is_above_a_limit_is_logged_once(tmp_path: Path, monkeypatch:
         ]
         assert world.security.connections.handshakes()["agents"] == 12
         await world.others_are_served()
+
+
+async def test_entries_of_one_name_are_limited_over_all_of_its_streams(tmp_path: Path) -> None:
+    """256 entries at once; the controller's clock stands still."""
+    async with world_of(tmp_path, Limits(entries_per_s=256.0)) as world:
+        evil = world.site.client("terminal", "evil")
+        destinations = [upload(address=bytes([10, 0, 5, number])) for number in range(200)]
+        async with (
+            FakePhone(world.live.target, MACS[1], evil.secured()) as one,
+            FakePhone(world.live.target, MACS[1], evil.secured()) as other,
+        ):
+            for phone in (one, other):
+                for sequence in (1, 2):
+                    await phone.report(*destinations, monotonic_us=sequence)
+
+            async def refused() -> bool:
+                return world.refused(Code.TOO_MANY_ENTRIES) == 2  # the third report and the fourth
+
+            await world.live.until(refused)
+            assert (one.error, other.error) == (None, None)
+        await world.others_are_served()
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+async def test_a_flood_of_frames_with_a_certificate_is_counted(patient: World, kind: str) -> None:
+    """It is not ended by us (docs/limits.md); gRPC ends some kinds itself, and the abuser begins again."""
+    flooding = asyncio.create_task(patient.abuser.floods(kind, 1, PATH))
+
+    async def counted() -> bool:
+        await patient.security.connections.octets.look()
+        return patient.security.connections.octets.excessive["agents"] > 0
+
+    await patient.live.until(counted)
+    flooding.cancel()
+    await asyncio.wait([flooding])
+    patient.abuser.close_all()
+    await patient.others_are_served()
+
+
+async def test_reports_of_any_size_and_number_are_accounted_for(patient: World) -> None:
+    """A phone that reports all it may for a long time keeps its connection."""
+    destinations = [upload(address=bytes([10, 0, 5, number])) for number in range(200)]
+    for sequence in range(2, 40):
+        await patient.phone.report(*destinations, monotonic_us=sequence)
+    for sequence in range(40, 400):
+        await patient.phone.report(monotonic_us=sequence)
+
+    async def taken() -> bool:
+        return patient.live.runner.measures.reports["terminal"] >= 399
+
+    await patient.live.until(taken)
+    assert max(_excesses(patient)) < WITHOUT_STREAM_MAX
+    await patient.others_are_served()
+
+
+def _excesses(world: World) -> list[float]:
+    """Octets of each connection of an agent beyond what is accounted for."""
+    accounts = world.security.connections.octets.accounts["agents"]
+    found = []
+    for connection in received(world.live.running.port):
+        account = accounts._by_remote[connection.address, connection.port]
+        found.append(connection.octets + account.forfeited - account.octets)
+    return found

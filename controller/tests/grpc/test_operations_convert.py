@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every field that operators are shown: each has a value of its own, and the whole message is compared."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ from airbound.core.addresses import mac_from_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import ChannelAccess
 from airbound.core.cell.live import FlowKey, LiveFlow, LiveFlows
+from airbound.core.cell.pacing import Beside
 from airbound.core.cell.priorities import Priorities
 from airbound.core.cell.senders import StationSender, StationSenders
 from airbound.core.cell.state import CellState
@@ -17,13 +19,22 @@ from airbound.core.cell.stations import Stations, StationState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.decisions import decide
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Bound, WindowLimit
+from airbound.core.effects import Bound, StationFlow, WindowLimit
 from airbound.core.leases import SentSet
 from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.core.reports import BackEnd, Destination, EdcaState, FlowState, Radio, Station, WindowState
+from airbound.core.reports import (
+    BackEnd,
+    Destination,
+    EdcaState,
+    FlowState,
+    Radio,
+    Station,
+    StationFlowState,
+    WindowState,
+)
 from airbound.core.settings import Settings
 from airbound.grpc import operations_convert as convert
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2, terminal_pb2
@@ -113,6 +124,17 @@ def cell_state(settings: Settings) -> CellState:
             set_at_us=0,
             renewed_at_us=NOW_US - 1_500_000,
         ),
+        station_flows=StationFlowState(
+            can_set=True, refusal="why not", generation=61, refused_total=62, flows_max=63, marked_packets_total=64
+        ),
+        station_flows_sent=SentSet(
+            generation=65,
+            entries=(StationFlow(MAC, IPV4, Category.VIDEO), StationFlow(MAC, IPV6, Category.VIDEO)),
+            reasons=(Reason(Code.LIVE_FLOWS, after=2),),
+            lease_us=6_000_000,
+            set_at_us=0,
+            renewed_at_us=NOW_US - 1_500_000,
+        ),
     )
     near, far = Destination(IPV4, 1, 4000, srtt_us=5000), Destination(IPV6, 1, 8000, srtt_us=9000)
     sender = StationSender(
@@ -182,6 +204,7 @@ def terminal_state(cell: CellState | None) -> Terminal:
         failures_total=19,
         flow_state=FlowState(generation=21, failure="why"),
         flows_sent=SentSet(22, (), (), 0, 0, 0),
+        classes_chosen={7: 1, None: 3},
     )
 
 
@@ -194,7 +217,7 @@ def test_every_field_of_a_cell() -> None:
     assert [
         field
         for field in unset(message)
-        if not field.startswith(("edca.reason.", "edca.traffic.", "windows.reason."))
+        if not field.startswith(("edca.reason.", "edca.traffic.", "windows.reason.", "station_flows.reason."))
         and not field.endswith(".admission")
     ] == []
     assert message == operations_pb2.Cell(
@@ -276,6 +299,15 @@ def test_every_field_of_a_cell() -> None:
         ),
         datapath_id=50,
         live=operations_pb2.CellLive(flows=2, granted=1, air=0.25, closed_by="02:00:00:00:01:01", failures_total=51),
+        station_flows=operations_pb2.CellStationFlows(
+            state=access_point_pb2.StationFlowState(
+                can_set=True, refusal="why not", generation=61, refused_total=62, flows_max=63, marked_packets_total=64
+            ),
+            sent=2,
+            generation_sent=65,
+            lease_remaining_ms=4_500,
+            reason=reason_pb2.Reason(code=reason_pb2.REASON_CODE_LIVE_FLOWS, after=2),
+        ),
     )
 
 
@@ -347,9 +379,23 @@ def test_a_cell_without_an_access_point_or_survey() -> None:
         "override",
         "mode_by_operator",
         "windows",
+        "station_flows",
     ]
     state.stations.busy_ratio = 0.0
     assert convert.cell(state, NOW_US).HasField("busy_ratio")
+
+
+def test_a_maximum_beside_the_terminals_udp_is_explained() -> None:
+    settings = Settings(Parameters(policy="bdp"))
+    cell = cell_state(settings)
+    state = terminal_state(cell)
+    cell.terminals = {MAC: state}
+    [whole] = decide(state, cell)
+    cell.pacing.beside[MAC] = Beside(0, 0, taken=0.5)
+    [half] = decide(state, cell)
+    assert half.range.max_segs == math.ceil(whole.range.max_segs / 2)
+    formula = convert.terminal(state, cell, settings, NOW_US).decisions[0].formula
+    assert formula.endswith("; maximum x 0.50, beside the terminal's UDP")
 
 
 @pytest.mark.parametrize("policy", ["bdp", "paper"])
@@ -369,7 +415,7 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
     missing = [
         name
         for name in unset(message)
-        if name not in {"bounds_sent.destination", "bounds_sent.uid", "live_flows.refused"}
+        if name not in {"bounds_sent.destination", "bounds_sent.uid", "live_flows.refused", "classes_chosen.uid"}
     ]
     assert missing == (["decisions.notes"] if policy == "bdp" else ["decisions.capacity_bps", "decisions.notes"])
     formula = message.decisions[0].formula
@@ -412,6 +458,10 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
         flows_generation_in_force=21,
         flows_generation_sent=22,
         flows_failure="why",
+        classes_chosen=[
+            operations_pb2.ClassChoice(application_class=terminal_pb2.APPLICATION_CLASS_BULK),
+            operations_pb2.ClassChoice(uid=7, application_class=terminal_pb2.APPLICATION_CLASS_LIVE),
+        ],
     )
     assert list(convert.terminal(state, cell, settings, NOW_US).live_flows) == LIVE
 
@@ -420,10 +470,11 @@ def test_a_terminal_in_no_cell() -> None:
     settings = Settings(Parameters())
     state = terminal_state(None)
     state.sent = state.no_bounds = state.flow_state = state.flows_sent = None
+    state.classes_chosen = {}
     message = convert.terminal(state, None, settings, NOW_US)
     assert unset(message) == [
         "bssid", "active_sender", "exempt", "bounds_generation_sent", "bounds_sent", "decisions", "no_bounds",
-        "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure",
+        "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure", "classes_chosen",
     ]  # fmt: skip
 
 

@@ -255,6 +255,43 @@ async def test_what_is_no_name(live: LiveController, name: str) -> None:
     assert text.endswith(": not a name")
     assert text.isprintable()
     assert live.runner.engine.settings.exempt == set()
+    code, text = await refused(live.ask().SetClass(wire.SetClassRequest(terminal=name, own=True)))
+    assert (code, text.endswith(": not a name"), text.isprintable()) == (grpc.StatusCode.INVALID_ARGUMENT, True, True)
+
+
+async def test_a_class_of_an_application(live: LiveController) -> None:
+    (phone,) = await live.uploading(1)
+    ask, number = live.ask(), terminal_pb2.APPLICATION_CLASS_LIVE
+    answer = await ask.SetClass(wire.SetClassRequest(terminal="127.0.0.1", uid=10073, application_class=number))
+    assert not answer.HasField("previous")
+    request = wire.SetClassRequest(terminal="127.0.0.1", application_class=terminal_pb2.APPLICATION_CLASS_BACKGROUND)
+    assert not (await ask.SetClass(request)).HasField("previous")
+    (terminal,) = await live.terminals()
+    assert [
+        (choice.uid if choice.HasField("uid") else None, choice.application_class) for choice in terminal.classes_chosen
+    ] == [(None, terminal_pb2.APPLICATION_CLASS_BACKGROUND), (10073, number)]
+    request.application_class = terminal_pb2.APPLICATION_CLASS_UNSPECIFIED  # a choice as well: none of the table's
+    assert (await ask.SetClass(request)).previous == terminal_pb2.APPLICATION_CLASS_BACKGROUND
+    request.own = True
+    answer = await ask.SetClass(request)
+    assert answer.HasField("previous")
+    assert answer.previous == 0
+    (terminal,) = await live.terminals()
+    assert [choice.uid for choice in terminal.classes_chosen] == [10073]
+    assert phone.bounds
+
+
+@pytest.mark.parametrize(
+    ("request_", "complaint"),
+    [
+        (wire.SetClassRequest(terminal="a", application_class=5), "application_class = 5: not expected"),  # type: ignore[arg-type]
+        (wire.SetClassRequest(terminal="a", application_class=1, own=True), "application_class = 1: not expected"),  # type: ignore[arg-type]
+        (wire.SetClassRequest(terminal="a", uid=2**32 - 1), "uid = 4294967295: expected at most 4294967294"),
+    ],
+)
+async def test_what_is_no_class(live: LiveController, request_: wire.SetClassRequest, complaint: str) -> None:
+    assert await refused(live.ask().SetClass(request_)) == (grpc.StatusCode.INVALID_ARGUMENT, complaint)
+    assert live.runner.engine.class_choices.all == {}
 
 
 async def test_a_watcher_is_sent_every_cell_and_then_each_change_and_leaves_nothing(live: LiveController) -> None:

@@ -77,7 +77,7 @@ class Handler:
         began = asyncio.Event()
 
         async def handle() -> None:
-            self.session = Session(STREAM, self.context, self.waited_s.append, answers=self._answers)
+            self.session = Session(STREAM, self.context, self.waited_s.append, answers=lambda: self._answers)
             began.set()
             await self.session.read(lambda data: self.take(data))  # noqa: PLW0108  # tests replace it
 

@@ -445,8 +445,11 @@ async def _to_the_end(call: Any) -> None:
     raise AssertionError(f"it ended well: {await call.code()}")
 
 
-async def test_a_new_server_certificate_does_not_disturb_open_streams(tmp_path: Path) -> None:
+async def test_a_new_server_certificate_does_not_disturb_open_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The controller was started five days ago; its certificate lasts for seven."""
+    monkeypatch.setattr("airbound.grpc.security.REFRESHED_EVERY_S", 600)  # it is the test that has it read again
     site = Site(tmp_path / "ca", ahead_s=-5 * DAY_S)
     async with site.security() as security:
         site.ahead_s = -1 * DAY_S

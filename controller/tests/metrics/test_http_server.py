@@ -4,6 +4,7 @@
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from http import HTTPStatus
 
@@ -35,6 +36,16 @@ class Site:
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.server.port), WAIT_S)
+
+    def all_asking(self) -> list[socket.socket]:
+        """Connections in all places, whose requests have arrived."""
+        taken = []
+        for number in range(1, CONNECTIONS_MAX + 1):
+            taken.append(self.connect())
+            taken[-1].sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+            while len(self.requests) < number:
+                time.sleep(0.001)
+        return taken
 
     def ask(self, octets: bytes) -> bytes:
         """What comes back for these octets."""
@@ -170,11 +181,10 @@ def test_a_client_that_does_not_read_loses_its_connection_and_nobody_else_does(
         connection.close()
 
 
-def test_connections_beyond_the_limit_are_refused_at_once(site: Site) -> None:
+def test_connections_beyond_the_limit_are_refused_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "ANSWERED_S", WAIT_S)
     site.open.clear()
-    taken = [site.connect() for _ in range(CONNECTIONS_MAX)]
-    for connection in taken:
-        connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+    taken = site.all_asking()
     with site.connect() as connection:
         assert b" 503 " in received(connection)
     assert site.server.refused_total == 1
@@ -183,6 +193,35 @@ def test_connections_beyond_the_limit_are_refused_at_once(site: Site) -> None:
     for connection in taken:
         assert b"here" in received(connection)
         connection.close()
+
+
+def test_clients_that_drip_their_requests_keep_nobody_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest is closed first, in the order in which they came."""
+    monkeypatch.setattr(http_server, "HEAD_TIMEOUT_S", WAIT_S)
+    dripping = []
+    for _ in range(2 * CONNECTIONS_MAX):
+        dripping.append(site.connect())
+        dripping[-1].sendall(b"GET /metrics HT")
+        assert get(site.server.port).status == 200
+    assert site.server.refused_total == 0
+    assert site.server.displaced_total >= CONNECTIONS_MAX
+    for connection in dripping[:CONNECTIONS_MAX]:
+        assert received(connection) == b""
+    for connection in dripping:
+        connection.close()
+
+
+def test_clients_that_take_long_over_their_answers_keep_nobody_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "ANSWERED_S", 0.0)
+    site.open.clear()
+    taken = site.all_asking()
+    site.open.set()
+    with site.connect() as connection:
+        connection.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        assert b"here" in received(connection)
+    assert site.server.refused_total == 0
+    for one in taken:
+        one.close()
 
 
 def test_a_client_that_goes_away_is_no_error(site: Site, capfd: pytest.CaptureFixture[str]) -> None:

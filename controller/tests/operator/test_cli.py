@@ -26,8 +26,8 @@ NOBODY = "127.0.0.1:1"
 PLAIN = ("--plain-text", "--timeout", "30")
 COMMANDS = (
     "controller", "check-config", "openflow", "cells", "stations", "terminals", "explain", "counters", "config", "mode",
-    "exempt", "replicas", "switches", "health", "events", "watch", "top", "completion", "enroll", "enrolled", "revoke",
-    "move-cell", "login", "ca",
+    "exempt", "class", "replicas", "switches", "health", "events", "watch", "top", "completion", "enroll", "enrolled",
+    "revoke", "move-cell", "login", "ca",
 )  # fmt: skip
 
 
@@ -105,11 +105,30 @@ async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str])
         assert await asked("health") == "SERVING\n"
 
 
+async def test_classes_of_applications() -> None:
+    async with LiveController() as live:
+        await live.uploading(1)
+
+        async def asked(*arguments: str) -> str:
+            code, out, err = await run(*arguments, "--controller", live.operators, *PLAIN)
+            assert (code, err) == (0, "")
+            return out
+
+        assert await asked("class", NAME, "--uid", "10073", "live") == "was its own\n"
+        assert await asked("class", MAC, "default") == "was its own\n"
+        assert "classes that an operator chose: all applications default, uid 10073 live\n" in await asked(
+            "explain", MAC
+        )
+        assert await asked("class", NAME, "--uid", "10073", "own") == "was live\n"
+        assert await asked("class", MAC, "own") == "was default\n"
+        assert "operator chose" not in await asked("explain", MAC)
+
+
 async def test_what_the_controller_refuses_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     async with LiveController() as live:
         for arguments, complaint in (
             (["explain", MAC], f"no terminal '{MAC}' is connected (not_found)"),
-            (["terminals", "--cell", "here"], "bssid: 'here' is not a MAC address"),
+            (["terminals", "--cell", "here"], "no cell is called here"),
             (["stations", BSSID], f"no access point has reported a cell {BSSID} (not_found)"),
             (["exempt", "x\ny"], "name = 'x\\ny': not a name (invalid_argument)"),
         ):
@@ -141,8 +160,11 @@ def test_nobody_there_is_a_code_of_its_own(capsys: pytest.CaptureFixture[str]) -
         [],
         ["bounds"],
         ["explain"],
-        ["stations"],
         ["exempt"],
+        ["class", "a"],
+        ["class", "a", "lively"],
+        ["class", "a", "live", "--uid", "-1"],
+        ["class", "a", "live", "--uid", "4294967295"],
         ["controller", "--policy", "fair"],
         ["controller", "--table", "gb"],
         ["controller", "--generation", "gb"],
@@ -200,13 +222,6 @@ def test_every_command_is_listed_with_its_summary() -> None:
                 listed = {choice.dest: choice.help for choice in action._choices_actions}
                 assert listed.keys() == action.choices.keys()
                 assert all(listed.values())
-
-
-def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["--help"])
-    listed = re.findall(r"^    ([a-z-]+)", capsys.readouterr().out, re.MULTILINE)
-    assert tuple(listed) == COMMANDS
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
@@ -328,6 +343,42 @@ def test_the_command_line_overrides_the_file(tmp_path: Path) -> None:
     assert cli._loaded(cli.parser().parse_args(["controller", "--metrics="])).config.metrics.listen == ""
     loaded = cli._loaded(cli.parser().parse_args(["controller", "--config", str(file)]))
     assert loaded.config.listen == "127.0.0.1:1"
+
+
+def test_the_help_has_every_command_in_one_group() -> None:
+    grouped = [name for names in cli.GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(COMMANDS)
+    text = cli.parser().format_help()
+    places = [text.index(f"\n{title}:\n") for title in (*cli.GROUPS, "options")]
+    assert places == sorted(places)
+    for title, names in cli.GROUPS.items():
+        section = text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert re.findall(r"^  (\S+)", section, re.MULTILINE) == list(names)
+    assert max(map(len, text.partition("examples:")[0].splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"), [("cels", "did you mean cells?"), ("terminal", "did you mean terminals?"), ("x", "--help lists")]
+)
+def test_a_word_that_is_no_command(word: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main([word])
+    err = capsys.readouterr().err
+    assert (ended.value.code, f"no command '{word}'; " in err, hint in err) == (2, True, True)
+    assert "choose from" not in err
+
+
+def test_commands_take_the_socket_of_this_machines_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIRBOUND_CONTROLLER", raising=False)
+    monkeypatch.setattr(cli, "SERVICE_SOCKET", tmp_path / "operators.sock")
+    chosen = argparse.ArgumentParser(parents=[cli._connection()])
+    assert chosen.parse_args([]).controller == "127.0.0.1:50052"
+    (tmp_path / "operators.sock").touch()
+    chosen = argparse.ArgumentParser(parents=[cli._connection()])
+    assert chosen.parse_args([]).controller == f"unix:{tmp_path}/operators.sock"
+    monkeypatch.setenv("AIRBOUND_CONTROLLER", NOBODY)
+    chosen = argparse.ArgumentParser(parents=[cli._connection()])
+    assert chosen.parse_args([]).controller == NOBODY
 
 
 async def test_the_environment_names_the_controller() -> None:

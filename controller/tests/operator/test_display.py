@@ -463,3 +463,46 @@ def test_the_table_of_cells_has_a_column_of_limited_stations_only_where_one_look
     head, *rows = display.cells(operations_pb2.ListCellsResponse(cells=[plain, looks])).splitlines()
     assert head.split()[-1] == "LIMITED"
     assert [row.split()[-1] for row in rows] == ["-", "1/2"]
+
+
+def station_flows(**change: Any) -> list[str]:
+    shown = cell()
+    shown.station_flows.CopyFrom(operations_pb2.CellStationFlows(**change))
+    lines = explained(shown)
+    return lines[lines.index(next(line for line in lines if line.startswith("packets to stations"))) :]
+
+
+def test_what_an_access_point_does_with_packets_to_live_flows() -> None:
+    able = access_point_pb2.StationFlowState(
+        can_set=True, generation=8, refused_total=2, flows_max=64, marked_packets_total=12
+    )
+    why = reason_pb2.Reason(code=reason_pb2.REASON_CODE_LIVE_FLOWS, after=3)
+    assert station_flows(state=able, sent=3, generation_sent=9, lease_remaining_ms=4500, reason=why) == [
+        "packets to stations as video: 3 of at most 64 flows: live flows with the category for video 3",
+        (
+            "  generation sent 9, in force 8, lease ends in 4.5 s unless renewed; 2 commands refused by its agent;"
+            " 12 packets so far"
+        ),
+    ]
+    able.generation = 0
+    assert station_flows(state=able) == [
+        "packets to stations as video: 0 of at most 64 flows, none was needed yet",
+        "  generation sent none, in force none; 2 commands refused by its agent; 12 packets so far",
+    ]
+    unable = access_point_pb2.StationFlowState(refusal="no BPF\x1b", refused_total=1)
+    assert station_flows(state=unable) == [
+        "packets to stations as video: its agent cannot change them: no BPF?; 1 commands refused by its agent"
+    ]
+    assert not any("packets to stations" in line for line in explained(cell()))
+
+
+def test_classes_that_an_operator_chose() -> None:
+    shown = operations_pb2.Terminal(name="a")
+    shown.classes_chosen.add(application_class=terminal_pb2.APPLICATION_CLASS_BULK)
+    shown.classes_chosen.add(uid=7, application_class=77)  # type: ignore[arg-type]
+    lines = explanation.explanation(operations_pb2.ExplainTerminalResponse(terminal=shown)).splitlines()
+    assert lines[-1] == "classes that an operator chose: all applications bulk, uid 7 ?"
+    assert (
+        display.class_set(operations_pb2.SetClassResponse(previous=terminal_pb2.APPLICATION_CLASS_LIVE)) == "was live"
+    )
+    assert display.class_set(operations_pb2.SetClassResponse()) == "was its own"

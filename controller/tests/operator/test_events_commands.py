@@ -181,7 +181,6 @@ def test_nobody_there(capsys: pytest.CaptureFixture[str], command: tuple[str, ..
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--cell", "here"), "is not a MAC address"),
         (("--code", "active_sendrs"), "did you mean active_senders?"),
         (("--code", "unspecified"), "is no code"),
         (("--since", "soon"), "expected a duration, such as 30s"),

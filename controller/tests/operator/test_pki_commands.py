@@ -285,6 +285,12 @@ async def test_a_token_and_what_to_do_with_it(world: World) -> None:
         assert EnrollmentToken.of_text(token).authority == world.site.authority.fingerprint
         assert line.startswith("to be used once until ")
         assert use in line
+    enrolment = world.live.running.enrollment.rpartition(":")[2]
+    code, out, err = await world.run("enroll", "terminal", "z", "--host", "controller.example")
+    token, _, line = out.splitlines()
+    assert line == f"or, on the device: airbound-phone join airbound1:controller.example:50051:{enrolment}:{token}"
+    code, out, err = await world.run("enroll", "terminal", "z", "--host", "not a host")
+    assert (code, "the token is made" in err, "is no name or address of a host" in err) == (1, True, True)
     made = await world.json("enroll", "terminal", "y", "--uses", "3", "--expires", "90m")
     EnrollmentToken.of_text(str(made["token"]))
     assert abs(int(str(made["expires_at_s"])) - world.site.now_s() - 5400) < 100

@@ -85,13 +85,30 @@ def test_a_certificate_for_each_role(role: str, usages: list[x509.ObjectIdentifi
     assert isinstance(usage.value, x509.KeyUsage)
     assert usage.value.digital_signature
     assert not usage.value.key_cert_sign
-    assert certificate.not_valid_before_utc == NOW - datetime.timedelta(minutes=5)
     assert certificate.not_valid_after_utc == NOW + DAY
     certificate.verify_directly_issued_by(AUTHORITY.certificate)
     not_after_s = int((NOW + DAY).timestamp())
     assert Certificate.from_x509(certificate, "wifi.example") == Certificate(
         certificate.serial_number, identity, not_after_s
     )
+
+
+@pytest.mark.parametrize(
+    ("days", "before"),
+    [
+        (30, datetime.timedelta(days=1)),
+        (7, datetime.timedelta(hours=5, minutes=36)),
+        (1 / 24, datetime.timedelta(minutes=5)),
+    ],
+)
+def test_a_certificate_is_valid_before_it_was_signed(days: float, before: datetime.timedelta) -> None:
+    """Each role's life: a controller whose clock was ahead signs none that is of no use once the clock is right."""
+    authority = create("wifi.example", NOW - 30 * DAY)
+    certificate = authority.sign(Identity("terminal", "a"), new_key().public_key(), days * DAY, NOW)
+    assert certificate.not_valid_before_utc == NOW - before
+    assert AUTHORITY.sign(
+        Identity("terminal", "a"), new_key().public_key(), 30 * DAY, NOW
+    ).not_valid_before_utc == NOW - datetime.timedelta(minutes=5)  # not before its authority
 
 
 def test_serial_numbers_are_random() -> None:

@@ -69,6 +69,21 @@ def test_it_is_made_again_at_two_thirds_of_its_life(directory: Directory, clock:
     assert source.read() is None
 
 
+def test_it_is_made_again_when_the_clock_was_ahead_and_is_put_back(directory: Directory, clock: Clock) -> None:
+    source = issued(directory, clock)
+    clock.now = START + 2 * DAY
+    first = certain(source.read())
+    begins = x509.load_pem_x509_certificates(first.chain)[0].not_valid_before_utc
+    assert begins > START
+    clock.now = begins
+    assert source.read() is None
+    clock.now = START
+    second = certain(source.read())
+    assert second.certificate.serial != first.certificate.serial
+    assert x509.load_pem_x509_certificates(second.chain)[0].not_valid_before_utc <= START
+    assert source.read() is None
+
+
 def test_the_life_is_not_longer_than_that_of_the_authority(directory: Directory, clock: Clock) -> None:
     source = issued(directory, clock)
     clock.now = directory.load(START).certificate.not_valid_after_utc - 3 * DAY

@@ -13,15 +13,17 @@ from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Parameters, ReportingParameters
 from airbound.core.reasons import Code
 from airbound.core.reports import Destination
+from airbound.operator import cli
 from airbound.operator.client import Client
 from airbound.operator.top.feed import Feed
-from airbound.replica import hosts, node, owners, ownership, questions
+from airbound.replica import choices, hosts, node, owners, ownership, questions
 from airbound.replica.hosts import _differ
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import Place, StoreError, Token
 from airbound.v1 import operations_pb2, replica_pb2, replicas_pb2, terminal_pb2
 from airbound_testing.agents import WAIT_S, FakePhone
 from airbound_testing.live import BSSID, MACS, PATIENT, SERVER, LiveController, seen_upload, upload
+from airbound_testing.stores import eventually
 
 pytestmark = pytest.mark.long
 
@@ -517,3 +519,41 @@ async def test_a_replica_that_is_cut_off_sends_its_streams_to_others(
     assert not phones[1].ended.is_set()
     assert a.node.owners.ownership.token(CELL, a.runner.now_us()) is None  # its access point is elsewhere
     assert phones[0].releases == 0
+
+
+async def test_a_choice_that_is_not_kept_fails_and_is_shown_until_it_is(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(choices, "AGAIN_S", 0.01)
+    a, b = await replicas.start("a"), await replicas.start("b")
+    assert a.node is not None
+    members = a.node.members
+    await eventually(lambda: "b" in members.by_name, "a knows b")
+    store, full = a.node._store, True
+    put = store.put
+
+    async def puts(kind: str, name: str, value: bytes, *, ttl_ms: int = 0) -> None:
+        if full and kind == choices.KIND:
+            raise StoreError("OOM command not allowed")
+        await put(kind, name, value, ttl_ms=ttl_ms)
+
+    async def asked(*command: str) -> tuple[int, str]:
+        to = ("--controller", a.operators, "--plain-text", "--timeout", str(WAIT_S))
+        code = await asyncio.to_thread(cli.main, [*command, *to])
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    monkeypatch.setattr(store, "put", puts)
+    code, text = await asked("mode", "observe")
+    assert code == cli.FAILED
+    assert "applied by this controller, not yet kept and not applied by other replicas, tried again: OOM" in text
+    assert (a.runner.mode(), b.runner.mode()) == ("observe", "control")
+    note = 'a alone applies mode "observe": the store did not take it yet, tried again\n'
+    assert note in (await asked("replicas"))[1]
+    full = False
+
+    async def everywhere() -> bool:
+        return b.runner.mode() == "observe"
+
+    await b.until(everywhere)
+    assert note not in (await asked("replicas"))[1]

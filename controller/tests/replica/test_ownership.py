@@ -13,7 +13,7 @@ from airbound.replica import ownership
 from airbound.replica.ownership import OtherOwner, Owned, Ownership
 from airbound.runtime.runner import monotonic_us
 from airbound.store.memory.store import Memory, MemoryStore
-from airbound.store.types import Claim, Token
+from airbound.store.types import Claim, StoreError, Token
 from airbound_testing.agents import WAIT_S
 
 T = TypeVar("T")
@@ -39,6 +39,20 @@ class SlowStore(MemoryStore):
         return [None if cell in self.silent else claim for cell, claim in zip(cells, claims, strict=True)]
 
 
+class NoStates(SlowStore):
+    """A store that does not take or have what is learnt of cells."""
+
+    async def write_state(self, cell: Mac, token: Token, state: bytes, *, ttl_ms: int) -> None:
+        """Fail."""
+        del cell, token, state, ttl_ms
+        raise StoreError("OOM command not allowed when used memory > 'maxmemory'.")
+
+    async def read_state(self, cell: Mac) -> bytes | None:
+        """Fail."""
+        del cell
+        raise StoreError("no answer within 1 s")
+
+
 class Clock:
     """A clock that a test moves, for leases and for the store."""
 
@@ -51,8 +65,10 @@ class Clock:
 class Replica:
     """Ownership of one replica and what it reported."""
 
-    def __init__(self, memory: Memory, clock_us: Callable[[], int] = monotonic_us) -> None:
-        self.store = SlowStore(memory)
+    def __init__(
+        self, memory: Memory, clock_us: Callable[[], int] = monotonic_us, store: type[SlowStore] = SlowStore
+    ) -> None:
+        self.store = store(memory)
         self.owned = asyncio.Queue[Mac]()
         self.lost = asyncio.Queue[Mac]()
         self.ownership = Ownership(
@@ -77,9 +93,11 @@ class Replica:
         return OtherOwner(0.0, 0)
 
 
-async def started(memory: Memory, name: str, clock_us: Callable[[], int] = monotonic_us) -> Replica:
+async def started(
+    memory: Memory, name: str, clock_us: Callable[[], int] = monotonic_us, store: type[SlowStore] = SlowStore
+) -> Replica:
     """A replica whose store answers."""
-    replica = Replica(memory, clock_us)
+    replica = Replica(memory, clock_us, store)
     await replica.store.start(name, lambda _: None, lambda: None)
     return replica
 
@@ -151,3 +169,16 @@ async def test_a_cell_whose_part_of_the_store_does_not_answer_is_ours_no_more(mo
     assert a.lost.get_nowait() == OTHER
     assert list(a.ownership.cells) == [CELL]
     await a.ownership.stop()
+
+
+async def test_what_was_learnt_of_a_cell_keeps_nobody_from_owning_it_or_giving_it() -> None:
+    """A cell without an owner is worse than one whose owner has to learn again."""
+    memory = Memory()
+    a, b = await started(memory, "a", store=NoStates), await started(memory, "b", store=NoStates)
+    a.ownership.want(CELL)
+    assert await soon(a.owned.get()) == CELL
+    await a.ownership.give(CELL, CellMemory(access_point="ap"))
+    b.ownership.want(CELL)  # its lease has not ended
+    assert await soon(b.owned.get()) == CELL
+    await a.ownership.stop()
+    await b.ownership.stop()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from airbound.runtime.rate_limit import RateLimit
+from airbound.runtime.rate_limit import BUDGETS_MAX, Budget, Budgets, RateLimit
 from airbound_testing.scenario import SECOND_US
 
 
@@ -25,3 +25,23 @@ def test_refused_attempts_cost_nothing() -> None:
     limit = RateLimit(1)
     taken(limit, *[100.0] * 1000)
     assert taken(limit, 101.01) == [True]
+
+
+def test_a_budget_of_what_is_known_afterwards() -> None:
+    budget = Budget(10)
+    assert budget.left(0)
+    budget.spend(15)  # as many at once, and the one that goes beyond it
+    assert not budget.left(0)
+    assert budget.taken() == 15
+    assert not budget.left(500_000)
+    assert budget.left(500_001)
+
+
+def test_budgets_are_kept_by_name_and_those_who_asked_last_only() -> None:
+    budgets = Budgets()
+    budgets.budget("a", 1).spend(2)
+    assert not budgets.budget("a", 1).left(0)
+    assert budgets.budget("b", 1).left(0)
+    for number in range(BUDGETS_MAX):
+        budgets.budget(number, 1)
+    assert budgets.budget("a", 1).left(0)

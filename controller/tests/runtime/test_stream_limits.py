@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from airbound.core.principals import Principal, Role, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.runtime.stream_limits import StreamLimits
+from airbound.runtime.stream_limits import TERMINAL_STREAMS_MAX, StreamLimits
 
 BALANCER, OTHER = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
 
@@ -45,3 +45,14 @@ def test_nothing_is_kept_of_those_who_have_gone() -> None:
         limits.closed(one)
     assert limits.peers() == 0
     assert limits.refusal(Principal("terminal", "x"), OTHER) is None
+
+
+def test_a_terminal_has_few_streams_unless_names_have_no_limit() -> None:
+    for per_name_max, most in ((64, TERMINAL_STREAMS_MAX), (2, 2), (0, 0)):
+        limits = StreamLimits(per_name_max=per_name_max)
+        for number in range(TERMINAL_STREAMS_MAX):
+            limits.opened(stream(number, "phone"))
+            limits.opened(stream(number, "roof", role="access-point"))
+        refusal = limits.refusal(Principal("terminal", "phone"), b"")
+        assert (refusal.limit if refusal else 0) == most
+        assert (limits.refusal(Principal("access-point", "roof"), b"") is None) is (per_name_max != 2)

@@ -45,6 +45,7 @@ RATE_HALVES_US = 10_000_000  # of a highest rate that was not seen again
 KEPT_AIR = 1.2  # times air_most, until a flow that has a grant loses it
 ADMITTED_PER_PART = 2.0  # retransmissions, and rates that fall from one moment to the next
 ADMITTED_LEAST_US = 20_000  # a second
+ADMISSION = frozenset({Code.LIVE_AIR, Code.TAKES_ALL})  # refusals for the flow's own sake
 STEP = 1.5  # no new set, and no other window, for less
 
 
@@ -75,6 +76,7 @@ class LiveFlow:
     admitted_us_per_s: int = 0
     refused: Reason | None = None  # why it has no grant
     granted: bool = False
+    noted: Reason | None = None  # the refusal of which there was an event
     full_since_us: int = 0  # gets its need and has a queue, which has not become shorter; 0: does not
     full_bytes: int = 0  # of the queue, then
 
@@ -105,8 +107,9 @@ class LiveFlow:
 
     def carries(self, bps: float, now_us: int) -> None:
         """Take in what its station's present rate carries; 0 if that is not known."""
-        kept_bps = self.carries_bps * 0.5 ** ((now_us - self.carried_at_us) / RATE_HALVES_US)
-        self.carries_bps, self.carried_at_us = max(bps, kept_bps), now_us
+        if bps < self.carries_bps:
+            bps = max(bps, self.carries_bps * 0.5 ** ((now_us - self.carried_at_us) / RATE_HALVES_US))
+        self.carries_bps, self.carried_at_us = bps, now_us
 
     def _takes_all(self, now_us: int) -> bool:
         gets_need = self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps
@@ -163,6 +166,19 @@ class LiveFlows:
         known = self.false_claims.get(mac)
         length_us = min(2 * known.length_us, WITHOUT_GRANT_MOST_US) if known is not None else WITHOUT_GRANT_US
         self.false_claims[mac] = FalseClaim(now_us + length_us, length_us)
+
+    def newly_refused(self, granted_before: Iterable[FlowKey]) -> list[tuple[FlowKey, Reason]]:
+        """The flows that there is no air or no trust for since the last time, but for those that had a grant: that it
+        ends is another event.
+        """
+        found, before = list[tuple[FlowKey, Reason]](), set(granted_before)
+        for key, flow in self.flows.items():
+            refused = flow.refused if flow.refused is not None and flow.refused.code in ADMISSION else None
+            known = flow.noted is not None and refused is not None and flow.noted.code is refused.code
+            if refused is not None and not known and key not in before:
+                found.append((key, refused))
+            flow.noted = refused
+        return found
 
     def forget(self, is_gone: Callable[[FlowKey, LiveFlow], bool], now_us: int) -> None:
         """Forget flows that ended, and false claims some time after their consequences."""

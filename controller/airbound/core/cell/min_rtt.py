@@ -17,6 +17,14 @@ What the cell's own bounds keep in flight is no contradiction: twenty phones at 
 of 20 ms in a cell of 24 Mb/s, and none of them ever sees the 4 ms of the path. As long as others' minima are no further
 above a minimum than that, its time does not run.
 
+Two that lie together confirm each other. So a confirmed minimum has to come true as well if those that contradict it
+are more than those that are as small: while they are further above it than all that the bounds in force keep in flight
+its time runs, and then all that are as small are refuted, until they are no longer fewer. So k of n terminals that lie
+decide for the others for as long as they like if k is at least half of n, or of WITNESSES_MAX if n is larger; else for
+`unconfirmed_s` each.
+
+A terminal that left is no witness any more: what it saw is a memory, which one that contradicts it can refute.
+
 Terminals are distinguished by name, not by stream or MAC: one that connects again is no second witness. What an access
 point sees of a station without an agent counts under the name of the terminal that was joined as it, or under its MAC
 while none was.
@@ -28,8 +36,9 @@ The number of destinations is limited, and one terminal must not use all of it: 
 only the newest are kept. One in use is back with its next report.
 """
 
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from airbound.core.addresses import Address
@@ -49,12 +58,14 @@ class _Path:
     entries: dict[str, tuple[int, int]] = field(default_factory=dict)
     contradicted: dict[str, tuple[int, int]] = field(default_factory=dict)  # the smallest minimum, and since when
     refuted: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)  # terminals that left
     unconfirmed: str = ""  # the terminal whose contradicted minimum is shared now
     shared_us: int = 0
     oldest_us: int = 0
     only: str = ""  # the terminal that alone has reported it; empty once another has
     # What the last search went by, so that most reports need none.
-    ratio: float = 0.0  # its confirm_ratio
+    ratio: float = 0.0  # its confirm_ratio; 0: who is there has changed since
+    outvoted: bool = False  # whether more contradict a minimum than confirm it, and it is not refuted
     next_us: int = 0  # the entry after the one that is shared and unconfirmed
     largest_us: int = 0  # of WITNESSES_MAX entries, the largest that nobody has contradicted
 
@@ -63,6 +74,7 @@ class _Path:
         del self.entries[terminal]
         self.contradicted.pop(terminal, None)
         self.refuted.discard(terminal)
+        self.gone.discard(terminal)
 
     def take_without_search(self, terminal: str, min_rtt_us: int, now_us: int) -> bool:
         """Take in an entry that moves no other; false, and nothing is done, if it may.
@@ -84,6 +96,7 @@ class _Path:
         else:
             replaced = next(name for name, (value, _) in entries.items() if value == min_rtt_us)
             known = entries.pop(replaced)
+            self.gone.discard(replaced)
         entries[terminal] = (min_rtt_us, now_us)
         if min(known[1], now_us) <= self.oldest_us:
             self.oldest_us = min(at_us for _, at_us in entries.values())
@@ -98,11 +111,19 @@ class MinRtt:
         self._paths: OrderedDict[Address, _Path] = OrderedDict()  # the longest unreported first
         self._of_one: dict[str, dict[Address, None]] = {}  # by terminal, those that it alone has reported, oldest first
 
-    def observe(self, terminal: str, address: Address, min_rtt_us: int, now_us: int, in_flight_us: int = 0) -> bool:
+    def observe(  # noqa: PLR0917  # for each destination of each report
+        self,
+        terminal: str,
+        address: Address,
+        min_rtt_us: int,
+        now_us: int,
+        in_flight_us: int = 0,
+        most_in_flight_us: Callable[[], int] = lambda: 0,
+    ) -> bool:
         """Take in a terminal's minimum RTT to an address; true if the one that is shared changed.
 
         `min_rtt_us` of 0 is no sample; `in_flight_us` is the time that the cell takes to carry the smallest windows
-        that its bounds allow.
+        that its bounds allow, `most_in_flight_us` that of the largest that those in force allow.
         """
         if min_rtt_us <= 0:
             return False
@@ -119,11 +140,15 @@ class MinRtt:
         else:
             self._paths.move_to_end(address)
             entry = path.entries.get(terminal)
+            if path.gone and terminal in path.gone:
+                path.gone.discard(terminal)
+                path.ratio = 0.0
             if (
                 entry is not None
                 and entry[0] == min_rtt_us
                 and now_us - entry[1] < max_age_us // _REFRESH
-                and not path.unconfirmed
+                and path.ratio
+                and not (path.unconfirmed or path.outvoted)
                 and now_us - path.oldest_us <= max_age_us
             ):
                 return False
@@ -137,7 +162,7 @@ class MinRtt:
                 return False
         before = path.shared_us
         self._take(path, terminal, min_rtt_us, now_us, max_age_us)
-        self._share(path, terminal, now_us, in_flight_us)
+        self._share(path, terminal, now_us, in_flight_us, most_in_flight_us)
         if len(path.entries) == WITNESSES_MAX:
             uncontradicted = (value for name, (value, _) in path.entries.items() if name not in path.contradicted)
             path.largest_us = max(uncontradicted, default=0)
@@ -145,7 +170,7 @@ class MinRtt:
 
     def _would_share_the_same(self, path: _Path, in_flight_us: int) -> bool:
         """Whether another search in the same entries finds the same, at any time: no contradiction's time runs."""
-        if path.ratio != self.parameters.confirm_ratio:
+        if path.ratio != self.parameters.confirm_ratio or path.outvoted:
             return False
         if not path.unconfirmed:
             return True  # confirmed, or all others are refuted
@@ -164,16 +189,21 @@ class MinRtt:
             path.forget(max(entries, key=lambda name: (name not in path.contradicted, entries[name][0])))
         path.oldest_us = min(at_us for _, at_us in entries.values())
 
-    def _share(self, path: _Path, reporting: str, now_us: int, in_flight_us: int) -> None:
+    def _share(
+        self, path: _Path, reporting: str, now_us: int, in_flight_us: int, most_in_flight_us: Callable[[], int]
+    ) -> None:
         """Find the smallest entry that counts for all; `reporting` is the terminal whose report is being taken in."""
         ratio, unconfirmed_us = self.parameters.confirm_ratio, self.parameters.unconfirmed_s * 1e6
         ascending = sorted((value, name) for name, (value, _) in path.entries.items())
         before, path.unconfirmed, path.shared_us, path.ratio = path.unconfirmed, "", 0, ratio
+        outvoted_us = self._vote(path, ascending, reporting, now_us, lambda: max(in_flight_us, most_in_flight_us()))
         for rank, (value, name) in enumerate(ascending):
             last = rank + 1 == len(ascending)
             smallest_us, since_us = path.contradicted.get(name, (value, now_us))
             if not last and ascending[rank + 1][0] <= value * ratio:
-                if value <= smallest_us * ratio:
+                if value <= outvoted_us and name in path.refuted:
+                    continue
+                if value <= smallest_us * ratio and value > outvoted_us:
                     path.contradicted.pop(name, None)
                     path.refuted.discard(name)
                 path.shared_us = value
@@ -191,6 +221,39 @@ class MinRtt:
             path.shared_us = value
             return
 
+    def _vote(
+        self,
+        path: _Path,
+        ascending: list[tuple[int, str]],
+        reporting: str,
+        now_us: int,
+        most_in_flight_us: Callable[[], int],
+    ) -> int:
+        """Refute entries that more terminals contradict than have ones as small, once their time is over. The largest
+        minimum that is outvoted, if only by what the bounds keep in flight; 0 if none is.
+        """
+        ratio, path.outvoted = path.ratio, False
+        witnesses = [value for value, name in ascending if name not in path.gone] if path.gone else None
+        values = [value for value, _ in ascending] if witnesses is None else witnesses
+        margin_us, outvoted_us = -1, 0
+        for value, name in ascending:
+            agree = bisect_right(values, value * ratio)
+            if len(values) - agree <= agree:
+                break  # nor is any larger one outvoted
+            outvoted_us = value
+            if name in path.refuted:
+                continue
+            path.outvoted = True  # what is in flight may change, and time passes
+            margin_us = most_in_flight_us() if margin_us < 0 else margin_us
+            if len(values) - bisect_right(values, value * ratio + margin_us) <= agree:
+                continue
+            smallest_us, since_us = path.contradicted.get(name, (value, now_us))
+            path.contradicted[name] = (min(value, smallest_us), since_us)
+            reported_us = path.entries[reporting][0] if reporting in path.entries else 0
+            if now_us - since_us >= self.parameters.unconfirmed_s * 1e6 and reported_us > value * ratio:
+                path.refuted.add(name)
+        return outvoted_us
+
     def seen(self, now_us: int) -> tuple[SeenMinRtt, ...]:
         """Every terminal's minimum RTTs."""
         return tuple(
@@ -199,18 +262,29 @@ class MinRtt:
             for terminal, (min_rtt_us, at_us) in path.entries.items()
         )
 
-    def restore(self, seen: Iterable[SeenMinRtt], now_us: int) -> None:
+    def restore(self, seen: Collection[SeenMinRtt], now_us: int) -> None:
         """Take in what another controller had; a terminal that contradicts an entry does so anew."""
         for entry in sorted(seen, key=lambda entry: -entry.age_us):
             if entry.age_us <= self.parameters.max_age_s * 1_000_000:
                 self.observe(entry.terminal, entry.address, entry.min_rtt_us, now_us - max(0, entry.age_us))
+        for terminal in {entry.terminal for entry in seen}:
+            self.leave(terminal)  # until it reports here
 
     def shared_us(self, address: Address) -> int:
         """The minimum RTT to the address that counts for every terminal of the cell, microseconds; 0 if none does."""
         path = self._paths.get(address)
         return 0 if path is None or not self.parameters.share else path.shared_us
 
-    def withdraw(self, terminal: str, now_us: int, in_flight_us: int = 0) -> bool:
+    def leave(self, terminal: str) -> None:
+        """A terminal left: its minima are memories from now on. Costs a look at every destination."""
+        for path in self._paths.values():
+            if terminal in path.entries:
+                path.gone.add(terminal)
+                path.ratio = 0.0
+
+    def withdraw(
+        self, terminal: str, now_us: int, in_flight_us: int = 0, most_in_flight_us: Callable[[], int] = lambda: 0
+    ) -> bool:
         """What was reported under a name no longer counts: it is under another name now. True if a minimum that is
         shared changed. Costs a look at every destination.
         """
@@ -222,7 +296,7 @@ class MinRtt:
             path.forget(terminal)
             if path.entries:
                 path.oldest_us = min(at_us for _, at_us in path.entries.values())
-                self._share(path, "", now_us, in_flight_us)
+                self._share(path, "", now_us, in_flight_us, most_in_flight_us)
             else:
                 self._forget(address)
             moved |= path.shared_us != before or not path.entries

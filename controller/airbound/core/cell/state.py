@@ -18,6 +18,7 @@ from airbound.core.cell.air import AirShares
 from airbound.core.cell.balance import Balance
 from airbound.core.cell.capacity import CapacityEstimator
 from airbound.core.cell.channel_access import ChannelAccess
+from airbound.core.cell.full_windows import QUARTER, FullWindows
 from airbound.core.cell.kept_txop import KeptTxop
 from airbound.core.cell.live import LiveFlows
 from airbound.core.cell.memory import CellMemory
@@ -26,8 +27,9 @@ from airbound.core.cell.neighbours import Neighbours
 from airbound.core.cell.pacing import Pacing
 from airbound.core.cell.priorities import Priorities
 from airbound.core.cell.senders import StationSenders
-from airbound.core.cell.shares import demand_bps, fair_share_bps
+from airbound.core.cell.shares import NEARLY, demand_bps, fair_share_bps
 from airbound.core.cell.stations import Change, Queue, Stations, StationState
+from airbound.core.cell.stations_window import StationsWindow
 from airbound.core.cell.switch_rates import SwitchRates, count_by_switch
 from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.unlimited import Unlimited
@@ -77,17 +79,22 @@ class CellState:
     min_rtt: MinRtt = field(init=False)
     air: AirShares = field(default_factory=AirShares)
     unlimited: Unlimited = field(default_factory=Unlimited)
+    full_windows: FullWindows = field(default_factory=FullWindows)
+    has_little_used: bool = False  # whether one that wants more used little of an equal share when shares were made
     directions: Balance = field(default_factory=Balance)  # beside downloads
     neighbours: Neighbours = field(default_factory=Neighbours)
     kept_txop: KeptTxop = field(default_factory=KeptTxop)
     live: LiveFlows = field(default_factory=LiveFlows)
     priorities: Priorities = field(default_factory=Priorities)
     pacing: Pacing = field(default_factory=Pacing)
+    stations_window: StationsWindow = field(default_factory=StationsWindow)
     policy: Policy = field(init=False)  # with what it learned here
     switch_rates: SwitchRates | None = None  # of the cell's OpenFlow switch, while there is one
     counted_by_switch: bool = False  # whether it says who sends, since the access point does not count
     by_switch: bool = False  # whether its switch alone reports it: no access point's agent does
     epoch: int = 0  # of this replica's ownership; 0 where there are no replicas
+    moves_total: int = 0  # stations that came from another cell
+    disputes_total: int = 0  # stations that it claimed and another cell went on to hear
     owned_until_us: int = NEVER_US  # commands are sent before this time only
     due_us: int = 0  # of core.deadlines
     due_number: int = 0  # the same
@@ -165,6 +172,7 @@ class CellState:
         if stations.baseline_us != baseline_us:
             self.measured_at_us = now_us
             seconds = (stations.baseline_us - baseline_us) / 1e6
+            self._look_at_full_windows(stations.baseline_us - baseline_us)
             self.channel_access.observe(stations.uplink_bps, stations.downlink_bps, seconds, parameters.edca)
         if interval is not None:
             self.capacity.observe(interval, now_us)
@@ -205,6 +213,7 @@ class CellState:
         """Take in what the access point saw its stations send to; whether a minimum RTT that is shared changed."""
         safety, reported = self.settings.parameters.safety, report.destinations
         for mac in [mac for mac in self.windows.witnesses if mac not in self.stations.by_mac]:
+            self.min_rtt.leave(self.windows.witnesses[mac])
             self.windows.forget(mac)
         keep_us = safety.sending_keep_ms * 1000
         self.windows.take(reported, now_us, keep_us, srtt_counts=self.settings.policy.uses_rtt_ratio)
@@ -221,13 +230,13 @@ class CellState:
                 if name != terminal.name:
                     witnesses[mac] = terminal.name
                     if name == mac_text(mac):
-                        moved |= self.min_rtt.withdraw(name, now_us, in_flight_us)
+                        moved |= self.min_rtt.withdraw(name, now_us, in_flight_us, self.most_in_flight_us)
                 continue
             if name is None:
                 name = witnesses[mac] = mac_text(mac)
             for destination in destinations:
                 address, min_rtt_us = destination.address, destination.min_rtt_us
-                moved |= self.min_rtt.observe(name, address, min_rtt_us, now_us, in_flight_us)
+                moved |= self.min_rtt.observe(name, address, min_rtt_us, now_us, in_flight_us, self.most_in_flight_us)
         return moved and self.settings.parameters.min_rtt.share
 
     def count_by_switch(self, now_us: int) -> bool:
@@ -260,11 +269,47 @@ class CellState:
     def wants_more(self, mac: Mac, station: StationState) -> bool:
         """Whether a sender's window is full, so that what it sends says nothing of what it wants."""
         terminal = self.terminals.get(mac)
-        if terminal is not None and terminal.fills_its_window:
+        if terminal is not None and terminal.fills_its_window and mac not in self.full_windows.doubted:
             return True
         return bool(self.windows.senders) and self.windows.holds_back(
             mac, station.payload_bytes_per_s, self.access_point
         )
+
+    def share_bps(self, mac: Mac) -> float:
+        """What a sender may have, as it was decided last."""
+        air = self.air.air_for(mac)
+        if air is not None:
+            return air.share_bps
+        return self.decided_capacity_bps / (self.stations.active_senders or 1) + self.spare_bps
+
+    def _used(self, mac: Mac, station: StationState) -> float:
+        """What a sender uses, over its share."""
+        share_bps = self.share_bps(mac)
+        return station.payload_bytes_per_s * 8 / share_bps if share_bps > 0 else 1.0
+
+    def _look_at_full_windows(self, elapsed_us: int) -> None:
+        """Find out which terminals' reports of full windows count for nothing. Where nobody counts what they send, or
+        downloads, other cells or senders that nothing limits take their parts, all count.
+        """
+        seen, stations = self.full_windows, self.stations.by_mac
+        if not self.has_little_used and not seen.is_waiting:
+            return  # nearly always
+        takers = self.has_downloads or self.widened_for(aggregates=True) != 1 or self.bounds_have_ended
+        if takers or self.counted_by_switch:
+            seen.forget()
+            return
+        claimed = dict[Mac, float]()
+        for mac, terminal in self.terminals.items():
+            station = stations.get(mac)
+            if station is not None and station.sending and terminal.fills_its_window:
+                claimed[mac] = self._used(mac, station)
+        others = list[float]()
+        for mac, station in stations.items():
+            if station.sending and mac not in claimed:
+                used = self._used(mac, station)
+                if used >= NEARLY or self.wants_more(mac, station):
+                    others.append(used)
+        seen.observe(claimed, others, elapsed_us, stations)
 
     def _downloads_moved(self) -> bool:
         """Whether bounds must follow the RTT, which downloads make, or must no longer do so."""
@@ -293,12 +338,17 @@ class CellState:
     def _fair_share_bps(self, equal_bps: float) -> float:
         """Max-min fair over what the senders use; an equal share while all of them want all that they can get."""
         demands = [math.inf] * self.stations.started_count
+        # With shares of air a sender's own may be larger than an equal one.
+        little_bps, has_little = (NEARLY if self.air.by_mac else QUARTER) * equal_bps, False
         for mac, station in self.stations.by_mac.items():
             if station.receiving and self.has_downloads:
                 demands.append(demand_bps(station.downlink_bytes_per_s * 8, equal_bps, wants_more=False))
             if station.sending:
-                wants_more = self.wants_more(mac, station)
-                demands.append(demand_bps(station.payload_bytes_per_s * 8, equal_bps, wants_more=wants_more))
+                wants_more, used_bps = self.wants_more(mac, station), station.payload_bytes_per_s * 8
+                if wants_more and used_bps < little_bps:
+                    has_little = True
+                demands.append(demand_bps(used_bps, equal_bps, wants_more=wants_more))
+        self.has_little_used = has_little
         finite = sorted(demand for demand in demands if demand < math.inf)
         if not finite:
             return self.decided_capacity_bps / (len(demands) or 1)
@@ -311,9 +361,14 @@ class CellState:
         moved, in_flight_us = list[Address](), self.least_in_flight_us()
         for destination in terminal.destinations:
             address, min_rtt_us = destination.address, destination.min_rtt_us
-            if self.min_rtt.observe(terminal.name, address, min_rtt_us, now_us, in_flight_us):
+            if self.min_rtt.observe(terminal.name, address, min_rtt_us, now_us, in_flight_us, self.most_in_flight_us):
                 moved.append(address)
         return moved
+
+    def leave(self, terminal: Terminal) -> None:
+        """A terminal is joined to the cell no more."""
+        del self.terminals[terminal.mac]
+        self.min_rtt.leave(terminal.name)
 
     def has_started_or_stopped(self, terminal: Terminal) -> bool:
         """Whether a joined terminal's report changed how many active senders there are, and so the shares."""
@@ -327,6 +382,28 @@ class CellState:
         """What the cell's senders have in flight at their smallest windows, in time on the air."""
         segments = self.stations.active_senders * self.settings.parameters.bdp.floor_segs
         return round(segments * SEGMENT_BYTES * 8e6 / self.decided_capacity_bps)
+
+    def most_in_flight_us(self) -> int:
+        """What they have at most, by the bounds and limits of windows that were sent. Each is taken to have the median:
+        how many connections a phone has is its own word.
+        """
+        sizes = list[float]()
+        for terminal in self.terminals.values():
+            if terminal.sent is not None and terminal.sending:
+                largest = {bound.address: bound.max_segs for bound in terminal.sent.entries if bound.uid is None}
+                sizes.append(
+                    SEGMENT_BYTES
+                    * sum(
+                        largest.get(address, 0) * destination.connections_sending
+                        for address, destination in terminal.sending.items()
+                    )
+                )
+        for sender in self.windows.senders.values():
+            connections = {address: each.connections_sending for address, each in sender.sending.items()}
+            if sender.limited:
+                sizes.append(sum(limit.max_bytes * connections.get(limit.address, 0) for limit in sender.limits))
+        median = statistics.median(sizes) if sizes else 0.0
+        return round(self.stations.active_senders * median * 8e6 / self.decided_capacity_bps)
 
     def queue(self, mac: Mac, now_us: int) -> Queue | None:
         """Whether a station has data queued, by its terminal's last report; none if that is not known."""

@@ -37,6 +37,7 @@ PAUSE_US = 900_000
 SILENT_US = 1_000_000  # for so long who has data queued sends although it is silent
 ENDED_US = 2_000_000  # for so long after its terminal sent the last that it had queued a pause of a station is its end
 STARTING_US = 500_000  # a report so soon after a start shows a window or two of it, averaged over its whole interval
+VAIN_REPORTS = 2  # in which no start of a station counts, for each in which one counted and brought nothing
 _CONNECTED_TIME_STEP_US = 1_000_000  # connected time is in whole seconds on some drivers
 
 
@@ -100,6 +101,9 @@ class Stations:
     baseline_us: int = 0  # the access point's clock at the last differences, or at the first report
     _started: set[Mac] = field(default_factory=set)  # that have begun to send since, by their own report
     _fresh: set[Mac] = field(default_factory=set)  # of them, those that began less than STARTING_US ago
+    _unshown: set[Mac] = field(default_factory=set)  # of them, those that counted before the last differences
+    _ended: set[Mac] = field(default_factory=set)  # that counted, and stopped by their own report since
+    _vain: dict[Mac, int] = field(default_factory=dict)  # started and sent nothing: differences until a start counts
     _survey: Survey | None = None
     _incomplete: bool = False  # a sender came or left within the interval
 
@@ -116,8 +120,8 @@ class Stations:
         self.channel = None
         self._last_us, self.baseline_us, self._survey, self._incomplete = 0, 0, None, False
         self.assumed = AssumedRates()
-        self._started.clear()
-        self._fresh.clear()
+        for starts in (self._started, self._fresh, self._unshown, self._ended, self._vain):
+            starts.clear()
 
     def update(self, report: AccessPointReport, now_us: int) -> Change:
         """Take in who is associated now."""
@@ -157,10 +161,11 @@ class Stations:
 
     def started(self, mac: Mac) -> bool:
         """Count a station whose terminal reports that it has begun to send, until differences show whether it does;
-        true if that is one active sender more. Before rates are known there is nothing to add to.
+        true if that is one active sender more. Before rates are known there is nothing to add to, and after a start
+        that brought nothing the counters decide for a while.
         """
         state = self.by_mac.get(mac)
-        if not self.measured or state is None or state.sending or mac in self._started:
+        if not self.measured or state is None or state.sending or mac in self._started or mac in self._vain:
             return False
         self._started.add(mac)
         self.active_senders += 1
@@ -186,6 +191,7 @@ class Stations:
         ages_us = {mac: age_us(mac) for mac in self._started}
         ended = {mac for mac, age in ages_us.items() if age is None}
         self._started -= ended
+        self._ended |= ended
         self.active_senders -= len(ended)
         self._fresh = {mac for mac, age in ages_us.items() if age is not None and age < STARTING_US}
 
@@ -294,7 +300,8 @@ class Stations:
                 best_bps = full.up_highest_bps if full.up_highest_bps > best_bps else best_bps  # noqa: FURB136
                 climbing_us += air_us * climbing
                 climbing_packets += (packets + sent) * climbing
-        self._started = {mac for mac in self._started & self._fresh if not self.by_mac[mac].sending}
+        if self._started or self._ended or self._vain:
+            self._look_at_starts()
         self._fresh.clear()
         self.active_senders, self.measured = active + len(self._started), True
         self.active_receivers = sum(state.receiving for state in self.by_mac.values()) if received_bytes else 0
@@ -340,6 +347,20 @@ class Stations:
             survey_active_us=active_us,
             survey_busy_us=busy_us,
         ), jumps
+
+    def _look_at_starts(self) -> None:
+        """After differences: end starts that did not bring an upload, but for those of a moment ago."""
+        self._vain = {
+            mac: left - 1
+            for mac, left in self._vain.items()
+            if left > 1 and mac in self.by_mac and not self.by_mac[mac].sending
+        }
+        silent = {mac for mac in self._started | self._ended if mac in self.by_mac and not self.by_mac[mac].sending}
+        kept = (silent & self._started & self._fresh) - self._unshown
+        for mac in silent - kept:
+            self._vain[mac] = VAIN_REPORTS * (2 if mac in self._unshown else 1)
+        self._started, self._unshown = kept, set(kept)
+        self._ended.clear()
 
     def _begin_assumed(self) -> None:
         """A station has no rate: what is known of the others."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from airbound.core.cell.delivered import Delivered
 from airbound.core.cell.sender import Paused, Sender
 from airbound.core.cell.streams import Reporter
 from airbound.core.reports import (
@@ -21,10 +22,13 @@ from airbound.core.reports import (
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Address, Mac
+    from airbound.core.class_choices import Chosen
     from airbound.core.effects import Bound, Flow
     from airbound.core.leases import SentSet
     from airbound.core.policy import Decision
     from airbound.core.reasons import Reason
+
+BURST = 2  # airbound.v1.ApplicationClass
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +39,7 @@ class Terminal(Reporter, Sender):
     back_end: BackEnd = NO_AGENT.back_end
     takes_arrivals: bool = False
     arrivals_total: int | None = None  # by its last report that says so
+    arrived_at_us: int = 0  # the controller's clock, when it arrived last by its own word; 0: it has not said so
     destinations: tuple[Destination, ...] = ()
     generation_in_force: int = 0
     applied_at_us: int = 0  # the controller's clock when it last reported what it was sent in force, or something new
@@ -46,10 +51,13 @@ class Terminal(Reporter, Sender):
     bssid: Mac = b""  # of the cell that it is joined to; empty: of none
     unplaced: Reason | None = None  # why it is joined to none
     sent: SentSet[Bound] | None = None
+    delivered: Delivered = field(default_factory=Delivered)
     fills_its_window: bool = False  # whether it has more to send to somebody than its windows let it
     sent_decisions: tuple[Decision, ...] = ()  # that the bounds that were sent follow from
     no_bounds: Reason | None = None
-    apps: tuple[AppPart, ...] = ()  # by the last report
+    apps: tuple[AppPart, ...] = ()  # by the last report, with the classes that operators chose
+    classes_chosen: Chosen = field(default_factory=dict)
+    bursts: tuple[AppPart, ...] = ()  # the last of each that is a burst, while its destination is kept
     flow_abilities: FlowAbilities = NO_FLOWS
     flow_state: FlowState | None = None  # as it was reported last
     flows_sent: SentSet[Flow] | None = None
@@ -116,9 +124,12 @@ class Terminal(Reporter, Sender):
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
             self.takes_arrivals, self.flow_abilities = report.agent.takes_arrivals, report.agent.flows
         self.destinations = report.destinations
+        if report.arrivals is not None and report.arrivals.source != "controller":  # what it was sent is not its word
+            self.arrived_at_us = max(0, now_us - report.arrivals.age_ms * 1000)
+        self.delivered.observe(report.delivered_bytes, report.monotonic_us)
         self._take_flows(report.flows, now_us)
         if report.apps or self.apps:
-            changed |= [part[:2] + part[5:] for part in report.apps] != [part[:2] + part[5:] for part in self.apps]
+            changed = changed or not _are_of_the_same(report.apps, self.apps)
             self.apps = report.apps
         generation, sent = report.bounds_generation, self.sent
         if sent is None or not sent.entries or generation == sent.generation or generation != self.generation_in_force:
@@ -128,8 +139,15 @@ class Terminal(Reporter, Sender):
         if self.superseded_at_us:
             self._heard_again(report.monotonic_us, now_us)
         changed = self.take(report.destinations, now_us, keep_us, srtt_counts=srtt_counts, changed=changed)
+        if report.apps or self.bursts:
+            self._keep_bursts(report.apps)
         self.fills_its_window = any(destination.fills_window for destination in self.sending.values())
         return changed
+
+    def _keep_bursts(self, apps: tuple[AppPart, ...]) -> None:
+        """Between two transfers on a connection each a report has neither, and the second is to have its bound."""
+        found = {(part.address, part.uids): part for part in (*self.bursts, *apps) if part.application_class == BURST}
+        self.bursts = tuple(part for part in found.values() if self.sends_to((part.address,)))
 
     def _heard_again(self, monotonic_us: int, now_us: int) -> None:
         """Count a report of a superseded stream, unless it comes in less than half the time after the one before in
@@ -139,3 +157,13 @@ class Terminal(Reporter, Sender):
         if not self.reports_since_superseded or 2 * (now_us - at_us) >= monotonic_us - before_us:
             self.reports_since_superseded += 1
         self.superseded_heard_us = now_us, monotonic_us
+
+
+def _are_of_the_same(parts: tuple[AppPart, ...], others: tuple[AppPart, ...]) -> bool:
+    """Whether parts differ in their counters alone."""
+    if len(parts) != len(others):
+        return False
+    for (address, number, *_, uids), other in zip(parts, others, strict=True):
+        if number != other.application_class or uids != other.uids or address != other.address:
+            return False
+    return True

@@ -14,6 +14,7 @@ IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20 + 20 + 12, 40 + 20 + 12
 
 SEGMENTS_MAX = 65_535  # the kernel's limit
 UNBOUNDED = 65_536.0  # times as large a maximum is none
+STALLS_BELOW_SEGS = 2  # one segment waits for delayed ACKs
 RAISED = 8  # times the computed maximum: what CUBIC has in flight in a cell that is full (policy.md)
 
 
@@ -47,7 +48,8 @@ class PolicyInput(NamedTuple):
     `connections` counts the sending connections of the whole terminal: the kernel bounds each of them, the share is
     the terminal's. `segment_bytes` is what a segment takes as an IP packet.
     `found` is what the policy's search has found so far in this cell, `widened` by how much its maxima grow beside
-    senders that nothing limits, or downloads. `active_senders`, `connections` and `min_rtt_us` are above 0.
+    senders that nothing limits, or downloads, `tcp_part` how much of its windows a terminal's UDP leaves to its TCP.
+    `active_senders`, `connections` and `min_rtt_us` are above 0.
     """
 
     active_senders: int
@@ -61,6 +63,7 @@ class PolicyInput(NamedTuple):
     air: Air | None = None
     found: float = 1.0
     widened: float = 1.0
+    tcp_part: float = 1.0
 
     @property
     def share_bps(self) -> float:
@@ -68,6 +71,11 @@ class PolicyInput(NamedTuple):
         if self.air is not None:
             return self.air.share_bps
         return self.capacity_bps / self.active_senders + self.spare_bps
+
+    @property
+    def tcp_share_bps(self) -> float:
+        """What of it its TCP may have."""
+        return self.share_bps * self.tcp_part
 
     @property
     def path_rtt_us(self) -> float:
@@ -99,6 +107,11 @@ class Range(NamedTuple):
         if factor < UNBOUNDED:
             return Range(self.min_segs, min(math.ceil(self.max_segs * factor), SEGMENTS_MAX))
         return Range(min(self.max_segs * RAISED, SEGMENTS_MAX), SEGMENTS_MAX)
+
+    def part(self, factor: float) -> "Range":
+        """With a maximum so much smaller, but no less than `STALLS_BELOW_SEGS`, and a minimum that is within it."""
+        high = max(math.ceil(self.max_segs * factor), min(STALLS_BELOW_SEGS, self.max_segs))
+        return Range(min(self.min_segs, high), high)
 
 
 class Decision(NamedTuple):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single values of cells, stations and terminals as they are shown."""
 
-from airbound.operator import values
+from airbound.operator.printable import printable
 from airbound.v1 import operations_pb2
 
 SILENT_MS = 3500  # an access point reports once a second; from here on the controller no longer decides for its cell
@@ -25,7 +25,7 @@ def channel(center_frequency_mhz: int) -> str:
 
 def ssid(cell: operations_pb2.Cell) -> str:
     """The network's name, which may be any octets."""
-    return values.printable(cell.ssid.decode(errors="replace"))
+    return printable(cell.ssid.decode(errors="replace"))
 
 
 def mbps(bps: float) -> str:

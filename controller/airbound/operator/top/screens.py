@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from airbound.operator.top import cell_rows, event_rows, fields, graphs, station_rows
+from airbound.operator.top import cell_rows, event_rows, fields, flow_rows, graphs, station_rows
 from airbound.operator.top.dialogs import FilterInput
 from airbound.operator.top.host import Host
 from airbound.operator.top.model import Model, SeenCell
@@ -155,7 +155,7 @@ class CellScreen(View):
 
     DEFAULT_CSS = """
     CellScreen #stations, CellScreen #terminals { height: 2fr; min-height: 4; }
-    CellScreen #events { height: 1fr; min-height: 4; }
+    CellScreen #events, CellScreen #flows { height: 1fr; min-height: 4; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Cells"),
@@ -177,6 +177,7 @@ class CellScreen(View):
         yield Static(id="graphs", markup=False)
         yield LiveTable(station_rows.STATION_COLUMNS, empty="No station is associated.", id="stations")
         yield LiveTable(station_rows.TERMINAL_COLUMNS, empty="No terminal is joined to this cell.", id="terminals")
+        yield LiveTable(flow_rows.COLUMNS, id="flows")
         yield LiveTable(event_rows.COLUMNS, empty="No event of this cell is kept.", id="events")
         yield Footer(compact=True, show_command_palette=False)
 
@@ -194,6 +195,9 @@ class CellScreen(View):
             if opened is not None and opened.bssid == self.bssid:
                 self.query_one("#stations", LiveTable).rows = station_rows.stations(opened)
                 self.query_one("#terminals", LiveTable).rows = station_rows.terminals(opened)
+                flows = self.query_one("#flows", LiveTable)
+                flows.rows = flow_rows.rows(opened)
+                flows.display = bool(flows.rows)  # in most cells no application has a class
             complaint = opened.complaint if opened else ""
             self.query_one("#cell", Static).update(self._head(seen, complaint))
             self.query_one("#graphs", Static).update(self._graphs(seen))
@@ -242,7 +246,7 @@ class CellScreen(View):
     def exempted(self) -> tuple[str, str, bool] | None:
         """The terminal under the cursor; the cell if there is none."""
         opened, focused = self.model.open, self.focused
-        if opened is not None and isinstance(focused, LiveTable) and focused.id in {"stations", "terminals"}:
+        if opened is not None and isinstance(focused, LiveTable) and focused.id in {"stations", "terminals", "flows"}:
             for terminal in opened.terminals:
                 if focused.selected.split(" ")[0] == terminal.mac:
                     return "terminal", terminal.name, terminal.exempt

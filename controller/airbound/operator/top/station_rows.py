@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of one cell: its stations, and its terminals with each destination."""
 
-from airbound.core.reasons import Code
 from airbound.operator import values
 from airbound.operator.top import fields, graphs
 from airbound.operator.top.model import OpenCell
 from airbound.operator.top.table import Column, Row
-from airbound.v1 import operations_pb2, reason_pb2
+from airbound.v1 import operations_pb2
 
 STATION_COLUMNS = (
     Column("name", "STATION", 17, flexible=True),
@@ -32,7 +31,6 @@ TERMINAL_COLUMNS = (
     Column("generations", "IN FORCE/SENT", 13, right=True, needs=120),
 )
 AIRTIME_BAR, WINDOW_BAR = 12, 10
-_CODES = frozenset(code.value for code in Code)
 
 
 def stations(cell: OpenCell) -> list[Row]:
@@ -52,7 +50,7 @@ def _station(station: operations_pb2.StationView, share: float | None) -> Row:
         "airtime": airtime,
         "uplink": fields.mbps(station.uplink_bps),
         "limit": _limit(station),
-        "no_limit": _words(station.no_limit) if station.HasField("no_limit") else "",
+        "no_limit": values.reason_words(station.no_limit) if station.HasField("no_limit") else "",
         "signal": str(station.signal_dbm) if station.HasField("signal_dbm") else fields.NONE,
         "rates": f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g}",
         "retries": f"{station.tx_retries}/{station.tx_failed}",
@@ -119,8 +117,4 @@ def _idle(terminal: operations_pb2.Terminal) -> Row:
 
 def _why(terminal: operations_pb2.Terminal) -> str:
     """Why it has no bounds: the code in words, since the column is narrow."""
-    return _words(terminal.no_bounds) if terminal.HasField("no_bounds") else ""
-
-
-def _words(reason: reason_pb2.Reason) -> str:
-    return Code(reason.code).name.lower().replace("_", " ") if reason.code in _CODES else values.reason(reason)
+    return values.reason_words(terminal.no_bounds) if terminal.HasField("no_bounds") else ""

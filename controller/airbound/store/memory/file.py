@@ -2,12 +2,14 @@
 """Records in an SQLite file. One process has it open at a time; a thread of its own waits for the disk.
 
 SQLite's rollback journal and `synchronous=FULL`: a write that returned survives a loss of power, one that failed
-changed nothing.
+changed nothing. A file that was removed while it is open would take every write until the process ends, and nothing of
+them be left: so each write first sees that the file is still there.
 """
 
 import asyncio
 import os
 import sqlite3
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -46,6 +48,7 @@ class RecordFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database: sqlite3.Connection | None = None
+        self._inode = (0, 0)  # device and number; no other file gets it while this one is open
         self._thread: ThreadPoolExecutor | None = None
 
     async def open(self) -> bool:
@@ -100,13 +103,16 @@ class RecordFile:
         return self._database
 
     def _open(self) -> None:
+        self._check_folder()
         # SQLite would make the file with the umask's mode. Its journal gets the mode of the file.
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         try:
             os.fchmod(descriptor, 0o600)
+            self._inode = _inode(os.fstat(descriptor))
         finally:
-            os.close(descriptor)
+            os.close(descriptor)  # before SQLite locks the file: a close of any descriptor ends the process's locks
         database = self._database = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
+        self._check_there()
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("PRAGMA journal_mode = TRUNCATE")
         database.execute("PRAGMA synchronous = FULL")
@@ -120,6 +126,23 @@ class RecordFile:
             database.executescript(f"BEGIN;{_TABLES}COMMIT;")
         elif version != VERSION:
             raise sqlite3.DatabaseError(f"has version {version}, this program writes version {VERSION}")
+
+    def _check_folder(self) -> None:
+        """Whoever may write there can put another file in the place of this one, unless the folder is sticky."""
+        mode = stat.S_IMODE(self.path.parent.stat().st_mode)
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise OSError(f"its folder is open to others (mode {mode:04o}): chmod o-w {self.path.parent}")
+        if self.path.is_symlink():
+            raise OSError("is a link: name the file itself")
+
+    def _check_there(self) -> None:
+        try:
+            there = _inode(self.path.stat(follow_symlinks=False))
+        except FileNotFoundError:
+            there = None
+        if there != self._inode:
+            what = "removed" if there is None else "replaced"
+            raise OSError(f"was {what} while it is open: move it back, or restart the controller")
 
     def _close(self) -> None:
         if self._database is not None:
@@ -142,13 +165,19 @@ class RecordFile:
                 database.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
             else:
                 database.execute("REPLACE INTO records VALUES (?, ?, ?, ?)", (kind, name, value, ends_at_ms))
+            self._check_there()
             database.execute("COMMIT")
         finally:
             if database.in_transaction:
                 database.execute("ROLLBACK")
 
     def _write_epoch(self, epoch: int) -> None:
+        self._check_there()
         self._opened().execute("UPDATE epoch SET last = max(last, ?)", (epoch,))
+
+
+def _inode(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def _hint(error: Exception) -> str:

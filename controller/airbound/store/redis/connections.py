@@ -18,7 +18,9 @@ from airbound.configuration.secret import read_secret
 from airbound.store.options import StoreOptions
 from airbound.store.types import StoreError
 
-FAILURES = (RedisError, OSError, TimeoutError)
+UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)  # raised for an unexpected reply
+# The parsers of hiredis and redis-py raise the last ones: for a list that is too long, an ASK without an address.
+FAILURES = (RedisError, OSError, TimeoutError, MemoryError, *UNREADABLE)
 RESP = 2
 
 

@@ -15,7 +15,7 @@ from redis.exceptions import AskError, MovedError, NoScriptError, ReadOnlyError,
 
 from airbound.store.options import StoreOptions, servers
 from airbound.store.redis.backoff import Backoff
-from airbound.store.redis.connections import Connections, describe
+from airbound.store.redis.connections import UNREADABLE, Connections, describe
 from airbound.store.redis.link import Link
 from airbound.store.redis.script import Command, Part, Script
 from airbound.store.redis.slots import SLOTS, Server, ranges, slot
@@ -84,10 +84,14 @@ class Nodes:
         """Look soon which servers there are."""
         self._wake.set()
 
-    def refused(self, server: Server, error: ResponseError) -> StoreError:
-        """What a server's error means."""
-        hint = ", set cluster = true" if self._single is not None and isinstance(error, MovedError) else ""
-        return StoreError(f"{server}: {describe(error)}{hint}")
+    def refused(self, server: Server, error: ResponseError, tag: bytes = b"") -> StoreError:
+        """What a server's error means; `tag` is that of the command."""
+        text, hint = describe(error), ""
+        if self._single is not None and isinstance(error, MovedError):
+            hint = ", set cluster = true"
+        elif tag and text.startswith("WRONGTYPE"):  # Redis does not say which key
+            hint = f" (a key of {{{tag.decode()}}})"
+        return StoreError(f"{server}: {text}{hint}")
 
     async def run(self, command: Command) -> Any:
         """The reply to a command.
@@ -156,7 +160,7 @@ class Nodes:
                 late = asyncio.get_running_loop().time() > deadline_s
                 attempt_again = None if late else self._next(commands[index], attempt.link, error, has_text)
                 if attempt_again is None:
-                    replies[index] = self.refused(attempt.link.server, error)
+                    replies[index] = self.refused(attempt.link.server, error, commands[index].tag)
                 else:
                     next_attempts[index] = attempt_again
             if not next_attempts:
@@ -234,7 +238,10 @@ class Nodes:
             if isinstance(reply, ResponseError):
                 failures.append(f"{link}: {reply}")
                 continue
-            return await self._take(reply, link.server)
+            try:
+                return await self._take(reply, link.server)
+            except UNREADABLE as error:
+                failures.append(f"{link}: its reply to CLUSTER SLOTS cannot be read: {error}")
         return failures
 
     def _candidates(self) -> list[Link]:

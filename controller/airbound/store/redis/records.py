@@ -123,8 +123,10 @@ class Records:
 
     @staticmethod
     def listed(reply: Any) -> dict[str, bytes]:
-        """The reply to list."""
-        return {name.decode(): value for name, value in zip(reply[::2], reply[1::2], strict=True)}
+        """The reply to list. A name that is no text is one that no replica has written: who reads the kind says so."""
+        return {
+            name.decode(errors="backslashreplace"): value for name, value in zip(reply[::2], reply[1::2], strict=True)
+        }
 
     def _run(self, script: Script, kind: str, *arguments: bytes | str | int) -> Command:
         key = f"{self._prefix}:records:{{{kind}}}"

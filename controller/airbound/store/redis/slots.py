@@ -36,9 +36,14 @@ def ranges(reply: Sequence[Any], asked: Server) -> list[Range]:
     """The reply to CLUSTER SLOTS. Where it names no host, it means the server that was asked.
 
     A node whose endpoint is not known yet is "?"; its slots are left out.
+
+    Raises:
+        ValueError, TypeError, AttributeError, LookupError, ArithmeticError: it is something else.
     """
     found = []
     for first, last, *nodes in reply:
+        if not 0 <= first <= last < SLOTS:
+            raise ValueError(f"slots {first} to {last}")
         servers = [Server(_host(node[0], asked), node[1]) for node in nodes if node[0] != b"?"]
         if nodes and nodes[0][0] != b"?":
             found.append(Range(first, last, servers[0], tuple(servers[1:])))

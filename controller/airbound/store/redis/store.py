@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from airbound.core.addresses import Mac
 from airbound.store.options import StoreOptions
-from airbound.store.redis.connections import Connections
+from airbound.store.redis.connections import UNREADABLE, Connections
 from airbound.store.redis.directory import Directory
 from airbound.store.redis.messages import publication
 from airbound.store.redis.nodes import Nodes
@@ -80,29 +80,28 @@ class RedisStore:
 
     async def get(self, kind: str, name: str) -> bytes | None:
         """A record; none if there is none or its time is over."""
-        value: bytes | None = await self._run(self._records.get(kind, name))
-        return value
+        return await self._run(self._records.get(kind, name), _octets_or_none)
 
     async def put(self, kind: str, name: str, value: bytes, *, ttl_ms: int = 0) -> None:
         """Write a record."""
-        await self._run(self._records.put(kind, name, value, ttl_ms))
+        await self._run(self._records.put(kind, name, value, ttl_ms), _number)
 
     async def add(self, kind: str, name: str, value: bytes, *, ttl_ms: int = 0) -> bytes:
         """Write a record if there is none; the record that is there now."""
-        was: bytes | None = await self._run(self._records.add(kind, name, value, ttl_ms))
+        was = await self._run(self._records.add(kind, name, value, ttl_ms), _octets_or_none)
         return value if was is None else was
 
     async def replace(self, kind: str, name: str, before: bytes, value: bytes, *, ttl_ms: int = 0) -> bool:
         """Write a record if it still is as it was; whether it was."""
-        return bool(await self._run(self._records.replace(kind, name, before, value, ttl_ms)))
+        return bool(await self._run(self._records.replace(kind, name, before, value, ttl_ms), _number))
 
     async def remove(self, kind: str, name: str) -> bool:
         """Remove a record; whether there was one."""
-        return bool(await self._run(self._records.remove(kind, name)))
+        return bool(await self._run(self._records.remove(kind, name), _number))
 
     async def records(self, kind: str) -> dict[str, bytes]:
         """All records of a kind, by name."""
-        return self._records.listed(await self._run(self._records.list(kind)))
+        return await self._run(self._records.list(kind), self._records.listed)
 
     async def claim(self, cells: Sequence[Mac], *, ttl_ms: int) -> list[Claim | None]:
         """Take cells that nobody owns and extend the leases of our own."""
@@ -111,17 +110,16 @@ class RedisStore:
 
     async def release(self, cell: Mac, token: Token, *, if_left_ms: int | None = None) -> bool:
         """End the ownership of a token; whether it was in force."""
-        return bool(await self._run(self._ownership.release(cell, token, if_left_ms)))
+        return bool(await self._run(self._ownership.release(cell, token, if_left_ms), _number))
 
     async def write_state(self, cell: Mac, token: Token, state: bytes, *, ttl_ms: int) -> None:
         """Keep what the next owner needs."""
-        if not await self._run(self._ownership.write_state(cell, token, state, ttl_ms)):
+        if not await self._run(self._ownership.write_state(cell, token, state, ttl_ms), _number):
             raise FencedError(f"cell {cell.hex(':')} is not owned by {token.replica} in epoch {token.epoch}")
 
     async def read_state(self, cell: Mac) -> bytes | None:
         """What was kept last."""
-        state: bytes | None = await self._run(self._ownership.read_state(cell))
-        return state
+        return await self._run(self._ownership.read_state(cell), _octets_or_none)
 
     async def place(self, stations: Sequence[tuple[Mac, Place]], *, ttl_ms: int) -> list[frozenset[str] | None]:
         """Write where stations are; for each, the replicas that have a stream of its terminal."""
@@ -145,7 +143,7 @@ class RedisStore:
         """Send a message; whether the replica listens."""
         if not message:
             raise ValueError("an empty message")
-        heard = bool(await self._run(publication(*self._channel(replica), message)))
+        heard = bool(await self._run(publication(*self._channel(replica), message), _number))
         if not heard:
             self._started.refresh()  # the channel may be at another server by now
         return heard
@@ -160,21 +158,31 @@ class RedisStore:
             raise StoreError("the store is closed")
         return self._nodes
 
-    async def _run(self, command: Command) -> Any:
-        return await self._started.run(command)
+    async def _run(self, command: Command, answer: Callable[[Any], T]) -> T:
+        """What the reply to a command means.
+
+        Raises:
+            StoreError: there was none in time, it is an error, or nothing that the command replies.
+        """
+        return _meaning(await self._started.run(command), command, answer)
 
     async def _run_all(self, commands: Sequence[Command], answer: Callable[[Any], T]) -> list[T | None]:
-        """What the replies mean; none where there was none.
+        """What the replies mean; none where there was none that means something.
 
         Raises:
             StoreError: there was none at all.
         """
-        if not commands:
-            return []
-        replies = await self._started.run_all(commands)
-        answers = [None if isinstance(reply, StoreError) else answer(reply) for reply in replies]
-        if all(isinstance(reply, StoreError) for reply in replies):
-            raise replies[0]
+        answers, failures = list[T | None](), list[StoreError]()
+        for command, reply in zip(commands, await self._started.run_all(commands) if commands else (), strict=True):
+            try:
+                if isinstance(reply, StoreError):
+                    raise reply
+                answers.append(_meaning(reply, command, answer))
+            except StoreError as error:
+                answers.append(None)
+                failures.append(error)
+        if failures and len(failures) == len(commands):
+            raise failures[0]
         return answers
 
     async def _run_every(self, commands: Sequence[Command]) -> None:
@@ -198,3 +206,27 @@ class RedisStore:
         self._reporting = None
         if self._reconnected is not None:
             self._reconnected()
+
+
+def _meaning(reply: Any, command: Command, answer: Callable[[Any], T]) -> T:
+    """What a reply means. One that no server with our scripts gives fails the call, and nothing but the call.
+
+    Raises:
+        StoreError: it means nothing.
+    """
+    try:
+        return answer(reply)
+    except UNREADABLE as error:
+        raise StoreError(f"the reply about {command.tag.decode()} cannot be read: {error}") from error
+
+
+def _number(reply: Any) -> int:
+    if not isinstance(reply, int):
+        raise TypeError(f"{type(reply).__name__} in place of a number")
+    return reply
+
+
+def _octets_or_none(reply: Any) -> bytes | None:
+    if reply is not None and not isinstance(reply, bytes):
+        raise TypeError(f"{type(reply).__name__} in place of octets")
+    return reply

@@ -40,13 +40,23 @@ class Cell:
         changed = [self.table.observe(name, SERVER, self.minima_us[name], self.now_us) for name in minima_us]
         return any(changed)
 
-    def second(self, in_flight_us: int = 0, **minima_us: int) -> int:
+    def second(self, in_flight_us: int = 0, *, most_in_flight_us: int = 0, **minima_us: int) -> int:
         """A second later; the shared minimum RTT after all have reported."""
         self.minima_us.update(minima_us)
         self.now_us += SECOND_US
         for name, min_rtt_us in self.minima_us.items():
-            self.table.observe(name, SERVER, min_rtt_us, self.now_us, in_flight_us)
+            self.table.observe(
+                name, SERVER, min_rtt_us, self.now_us, in_flight_us, most_in_flight_us=lambda: most_in_flight_us
+            )
         return self.shared_us
+
+    def seconds(self, count: int, **minima_us: int) -> list[int]:
+        return [self.second(**minima_us) for _ in range(count)]
+
+    def leave(self, *names: str) -> None:
+        for name in names:
+            self.table.leave(name)
+            del self.minima_us[name]
 
 
 def test_a_lone_terminals_minimum_counts_for_the_cell_and_its_destination() -> None:
@@ -330,6 +340,94 @@ def test_many_terminals_do_not_push_out_who_was_contradicted() -> None:
         assert cell.second(wrong=FALSE_US if second % 2 else 900_000) == TRUE_US
 
 
+SHARED_S = round(PARAMETERS.unconfirmed_s)
+
+
+@pytest.mark.parametrize("liars", [2, 3, 4])
+@pytest.mark.parametrize("apart", [1.1, 1.9, 2.5], ids=["together", "in a row", "each for itself"])
+def test_a_minority_that_lies_together_counts_for_its_time_and_never_again(liars: int, apart: float) -> None:
+    cell = Cell(**{f"honest {number}": 40_000 + 100 * number for number in range(10 - liars)})
+    cell.second()
+    lies = {f"liar {number}": round(50 * apart**number) for number in range(liars)}
+    low = sum(shared_us < 20_000 for shared_us in cell.seconds(3 * PARAMETERS.max_age_s, **lies))
+    assert low == SHARED_S
+    assert cell.shared_us == 40_000
+
+
+def test_a_half_that_lies_together_counts_for_ever() -> None:
+    cell = Cell(a=40_000, b=40_000, c=50, d=60)
+    assert cell.seconds(100) == [50] * 100
+
+
+def test_liars_that_take_turns_have_each_its_time() -> None:
+    """Each name is refuted for itself; and is then, whoever else lies."""
+    cell = Cell(**{f"honest {number}": 40_000 for number in range(6)})
+    low = 0
+    for second in range(400):
+        pair = second // 20 % 2
+        lies = {f"liar {number}": 50 + number if number // 2 == pair else 40_000 for number in range(4)}
+        low += cell.second(**lies) < 20_000
+    assert low == 2 * SHARED_S
+
+
+def test_a_minority_is_cleared_when_it_is_none_any_more() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US + 1, **{f"late {number}": 900_000 for number in range(3)})
+    cell.seconds(SHARED_S + 1)
+    assert cell.shared_us == 900_000
+    assert cell.second(**{"late 0": TRUE_US + 2}) == TRUE_US
+    # It has its time again.
+    assert cell.seconds(SHARED_S, **{"late 0": 900_000}) == [TRUE_US] * SHARED_S
+    assert cell.second() == 900_000
+
+
+def test_what_the_bounds_in_force_keep_in_flight_contradicts_no_pair() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US, **{f"late {number}": 13_000 for number in range(8)})
+    for _ in range(60):
+        assert cell.second(most_in_flight_us=5_000) == TRUE_US
+    low = [cell.second(most_in_flight_us=4_999) for _ in range(60)]
+    assert low == [TRUE_US] * SHARED_S + [13_000] * (60 - SHARED_S)
+    assert cell.second(most_in_flight_us=10**9) == 13_000  # refuted stays so
+
+
+def test_a_pair_is_not_refuted_while_the_others_are_silent() -> None:
+    cell = Cell(a=TRUE_US, b=TRUE_US)
+    cell.second(c=900_000, d=900_000, e=900_000)
+    for name in "cde":
+        del cell.minima_us[name]
+    assert cell.seconds(60) == [TRUE_US] * 60
+    cell.report(c=900_000)
+    assert cell.shared_us == 900_000
+
+
+@pytest.mark.parametrize("liars", [1, 2, 4, 8])
+def test_what_was_said_by_who_left_is_refuted_by_who_stays(liars: int) -> None:
+    names = [f"liar {number}" for number in range(liars)]
+    cell = Cell(a=40_000, b=40_000, c=41_000, **dict.fromkeys(names, 50))
+    cell.seconds(5)
+    cell.leave(*names)
+    cell.seconds(SHARED_S)
+    assert cell.second() == 40_000
+
+
+def test_who_comes_back_is_a_witness_again_and_was_refuted() -> None:
+    cell = Cell(a=40_000, b=40_000, c=40_000)
+    for _ in range(5):
+        cell.seconds(10, liar=50, other=50)
+        cell.leave("liar", "other")
+        cell.seconds(10)
+    assert sum(shared_us < 20_000 for shared_us in cell.seconds(60, liar=50, other=50)) == 0
+    assert cell.second(a=50) == 50  # three of five
+
+
+def test_what_another_controller_kept_is_a_memory() -> None:
+    before = Cell(a=50, b=50, c=50)
+    before.second()
+    cell = Cell(d=40_000)
+    cell.table.restore(before.table.seen(before.now_us), cell.now_us)
+    assert cell.seconds(SHARED_S) == [50] * SHARED_S
+    assert cell.second() == 40_000
+
+
 REPORTS = st.lists(
     st.tuples(
         st.sampled_from("abcde"),
@@ -357,7 +455,12 @@ def test_what_is_shared_is_an_entry_or_nothing_and_the_memory_is_bounded(
         assert shared_us == 0 or shared_us in live
         # An entry that is reported again unchanged may keep its time for a sixteenth of its age.
         fresh = sorted(value for value, at_us in seen.values() if now_us - at_us <= AGE_US - AGE_US // 16)
-        confirmed = [low for low, high in itertools.pairwise(fresh) if high <= low * PARAMETERS.confirm_ratio]
+        ratio = PARAMETERS.confirm_ratio
+        confirmed = [
+            low
+            for low, high in itertools.pairwise(fresh)
+            if high <= low * ratio and 2 * sum(each <= low * ratio for each in live) >= len(live)
+        ]
         if confirmed:
             assert 0 < shared_us <= confirmed[0]
         path = table._paths[SERVER]
@@ -448,11 +551,12 @@ PAUSES_US = (
 )
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["report"] * 20 + ["withdraw", "change"]),
+        st.sampled_from(["report"] * 20 + ["withdraw", "leave", "change"]),
         st.sampled_from("abcdefgh"),
         st.sampled_from((60, 3_000, TRUE_US, TRUE_US, TRUE_US + 1, TRUE_US + 1, TRUE_US + 2, 7_000, 9_000, 20_000)),
         st.sampled_from(PAUSES_US),
         st.sampled_from((0, 0, 5_000, 16_000)),
+        st.sampled_from((0, 0, 3_000, 100_000)),
     ),
     min_size=10,
     max_size=150,
@@ -462,20 +566,24 @@ STEPS = st.lists(
 @given(STEPS)
 @settings(max_examples=500)
 def test_without_searching_what_is_shared_and_kept_is_the_same(
-    steps: list[tuple[str, str, int, int, int]],
+    steps: list[tuple[str, str, int, int, int, int]],
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(min_rtt, "WITNESSES_MAX", WITNESSES_FEW)
         tables, now_us = (MinRtt(PARAMETERS), SearchingMinRtt(PARAMETERS)), 1
-        for what, name, min_rtt_us, pause_us, in_flight_us in steps:
+        for what, name, min_rtt_us, pause_us, in_flight_us, most_us in steps:
             now_us += pause_us
+            now = now_us, in_flight_us, lambda most_us=most_us: most_us
             match what:
                 case "report":
-                    first, second = (table.observe(name, SERVER, min_rtt_us, now_us, in_flight_us) for table in tables)
+                    first, second = (table.observe(name, SERVER, min_rtt_us, *now) for table in tables)
                     assert first is second
                 case "withdraw":
-                    first, second = (table.withdraw(name, now_us, in_flight_us) for table in tables)
+                    first, second = (table.withdraw(name, *now) for table in tables)
                     assert first is second
+                case "leave":
+                    for table in tables:
+                        table.leave(name)
                 case "change":
                     ratio = 1.5 if tables[0].parameters.confirm_ratio == PARAMETERS.confirm_ratio else 2.0
                     for table in tables:
@@ -484,7 +592,7 @@ def test_without_searching_what_is_shared_and_kept_is_the_same(
             assert first_seen == second_seen
             assert tables[0].shared_us(SERVER) == tables[1].shared_us(SERVER)
             paths = [table._paths[SERVER] for table in tables if SERVER in table._paths]
-            for kept in ("contradicted", "refuted", "unconfirmed", "oldest_us"):
+            for kept in ("contradicted", "refuted", "gone", "outvoted", "unconfirmed", "oldest_us"):
                 first_kept, second_kept = ([getattr(path, kept)] for path in paths) if paths else ((), ())
                 assert first_kept == second_kept
 

@@ -770,9 +770,70 @@ def test_a_station_whose_terminal_began_to_send_counts_until_its_counters_say() 
     assert cell.senders == 2
     cell.report(2, station(200), station(1, number=1))
     assert (cell.senders, cell.stations.is_active(mac(1))) == (1, False)
-    assert cell.stations.started(mac(1))
     cell.report(3, station(300), station(100, number=1))
     assert (cell.senders, cell.stations.is_active(mac(1))) == (2, True)
+
+
+def idle_beside_a_sender(cell: Cell, *seconds: int) -> None:
+    for second in seconds:
+        cell.report(second, station(100 * second), station(0, number=1))
+
+
+def test_after_a_start_that_brought_nothing_none_counts_in_two_reports() -> None:
+    cell = Cell()
+    idle_beside_a_sender(cell, 0, 1)
+    assert cell.stations.started(mac(1))
+    for second in (2, 3):
+        idle_beside_a_sender(cell, second)
+        assert not cell.stations.started(mac(1))
+        assert cell.senders == 1
+    idle_beside_a_sender(cell, 4)
+    assert cell.stations.started(mac(1))
+    assert cell.senders == 2
+
+
+def test_nor_after_one_that_ended_before_the_report_and_had_brought_nothing() -> None:
+    cell = Cell()
+    idle_beside_a_sender(cell, 0, 1)
+    assert cell.stations.started(mac(1))
+    cell.stations.count_started({}.get)
+    assert cell.senders == 1
+    assert cell.stations.started(mac(1))  # what it sent may come still
+    cell.stations.count_started({}.get)
+    idle_beside_a_sender(cell, 2)
+    assert not cell.stations.started(mac(1))
+
+
+def test_one_that_goes_on_to_start_counts_in_two_reports_and_then_not_in_four() -> None:
+    cell, counted = Cell(), list[int]()
+    idle_beside_a_sender(cell, 0, 1)
+    for second in range(2, 14):
+        cell.stations.started(mac(1))
+        counted.append(cell.senders - 1)
+        cell.stations.count_started({mac(1): STARTING_US - 1}.get)
+        idle_beside_a_sender(cell, second)
+    assert counted == [1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0]
+
+
+def test_a_station_that_sends_after_a_start_that_brought_nothing_starts_like_any_other() -> None:
+    cell = Cell()
+    idle_beside_a_sender(cell, 0, 1)
+    assert cell.stations.started(mac(1))
+    idle_beside_a_sender(cell, 2)
+    for second, packets in ((3, 100), (4, 100)):
+        cell.report(second, station(100 * second), station(packets, number=1))
+    assert cell.senders == 1
+    assert cell.stations.started(mac(1))
+
+
+def test_what_is_kept_of_starts_ends_with_the_station() -> None:
+    cell = Cell()
+    idle_beside_a_sender(cell, 0, 1)
+    assert cell.stations.started(mac(1))
+    idle_beside_a_sender(cell, 2)
+    cell.report(3, station(300))
+    idle_beside_a_sender(cell, 4)
+    assert cell.stations.started(mac(1))
 
 
 def test_of_stations_that_began_to_send_those_count_that_still_do_and_the_latest_until_the_next_differences() -> None:

@@ -2,10 +2,10 @@
 
 import datetime
 
-from airbound.operator.top import cell_rows, event_rows, station_rows
+from airbound.operator.top import cell_rows, event_rows, flow_rows, station_rows
 from airbound.operator.top.model import Model, OpenCell
 from airbound.operator.top.table import Row
-from airbound.v1 import access_point_pb2, events_pb2, live_pb2, operations_pb2, reason_pb2
+from airbound.v1 import access_point_pb2, events_pb2, live_pb2, operations_pb2, reason_pb2, terminal_pb2
 
 A, B, C = (f"02:00:00:00:00:0{number}" for number in (1, 2, 3))
 
@@ -158,3 +158,48 @@ def test_events_are_lines_and_can_be_looked_for() -> None:
     assert (first.cells["time"], first.cells["mark"], first.cells["why"]) == ("00:00:01.000", "!", "why")
     assert (second.cells["time"], second.cells["mark"], second.cells["why"]) == ("00:00:02.500", "", "released")
     assert [row.key for row in event_rows.rows([warning, other], datetime.UTC, "TERMINAL")] == ["3"]
+
+
+def with_classes() -> OpenCell:
+    made = OpenCell(A)
+    refused = reason_pb2.Reason(code=reason_pb2.REASON_CODE_LIVE_AIR)
+    made.terminals = [
+        operations_pb2.Terminal(
+            mac=A, name="phone",
+            live_flows=[
+                operations_pb2.LiveFlow(
+                    destination="10.0.4.1", uids=[7, 9], used_bps=600_000, need_bps=750_000, air=0.1, granted=True
+                ),
+                operations_pb2.LiveFlow(destination="10.0.5.1", uids=[8], need_bps=700_000, air=0.25, refused=refused),
+            ],
+        ),
+        operations_pb2.Terminal(mac=B, name="other"),
+    ]  # fmt: skip
+
+    def part(number: int, sending: int) -> terminal_pb2.ClassPart:
+        return terminal_pb2.ClassPart(application_class=number, connections_sending=sending, uids=[7])  # type: ignore[arg-type]
+
+    parts = [part(1, 1), part(3, 2), part(4, 0), part(77, 1)]
+    view = operations_pb2.DestinationView(address="10.0.4.1", classes=parts)
+    made.destinations = {A: live_pb2.TerminalDestinations(mac=A, destinations=[view])}
+    return made
+
+
+def test_live_flows_have_need_and_grant_and_other_classes_are_there_while_they_send() -> None:
+    rows = flow_rows.rows(with_classes())
+    shown = [[row.cells.get(column.key, "") for column in flow_rows.COLUMNS] for row in rows]
+    assert shown == [
+        ["phone", "10.0.5.1", "8", "live", "0.0", "0.7", "25%", "live air"],
+        ["phone", "10.0.4.1", "7,9", "live", "0.6", "0.8", "10%", "granted"],
+        ["phone", "10.0.4.1", "7", "bulk", "-", "-", "-", ""],
+        ["phone", "10.0.4.1", "7", "?", "-", "-", "-", ""],
+    ]
+    assert len({row.key for row in rows}) == len(rows)
+    assert all(row.key.split(" ")[0] == A for row in rows)
+    assert flow_rows.rows(OpenCell(A)) == []
+
+
+def test_a_live_flow_that_an_operator_made_another_class_is_shown_as_its_phone_reports_it() -> None:
+    cell = with_classes()
+    del cell.terminals[0].live_flows[:]
+    assert [row.cells["class"] for row in flow_rows.rows(cell)] == ["live", "bulk", "?"]

@@ -17,8 +17,9 @@ from airbound.operator.top.app import Top
 from airbound.operator.top.dialogs import Confirm
 from airbound.operator.top.feed import Feed
 from airbound.operator.top.screens import CellScreen, CellsScreen, EventsScreen
+from airbound.v1 import terminal_pb2
 from airbound_testing.agents import WAIT_S
-from airbound_testing.live import BSSID, MACS, LiveController
+from airbound_testing.live import BSSID, MACS, LiveController, upload
 
 SMALL, LARGE = (80, 24), (200, 60)
 ROOT = Path(__file__).parents[4]
@@ -124,6 +125,25 @@ async def test_a_cell_is_opened_and_closed(live: LiveController, size: tuple[int
         await screen.press("escape")
         await screen.until(lambda: isinstance(screen.app.screen, CellsScreen))
         assert screen.app.feed.model.open is None
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_live_flows_have_a_table_while_there_are_some(live: LiveController, size: tuple[int, int]) -> None:
+    (phone,) = await live.uploading(1)
+    async with top(live.operators, size) as screen:
+        await screen.shows(BSSID)
+        await screen.press("enter")
+        await screen.shows("TERMINAL", "10.0.4.1")
+        assert "NEEDS" not in screen.text
+        sending = upload()
+        sending.classes.add(
+            application_class=terminal_pb2.APPLICATION_CLASS_LIVE, connections=1, connections_sending=1, uids=[10073]
+        )
+        await phone.report(sending, monotonic_us=2)
+        # This phone cannot mark packets.
+        await screen.shows("NEEDS", "10073", "live", "cannot mark", "STATION", "TERMINAL", "WHAT AND WHY")
+        assert all(len(line) <= size[0] for line in screen.lines)
+        assert len(screen.lines) == size[1]
 
 
 async def test_a_mode_is_set_after_a_yes_only(live: LiveController) -> None:

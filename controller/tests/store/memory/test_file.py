@@ -37,6 +37,18 @@ def clock() -> Clock:
     return Clock()
 
 
+def move(path: Path, to: Path) -> None:
+    path.rename(to)
+
+
+def link(path: Path, to: str) -> None:
+    path.symlink_to(to)
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
 async def started(path: Path, clock: Clock) -> MemoryStore:
     store = MemoryStore(Memory(RecordFile(path), clock.now_ms, lambda: clock.time_us))
     await store.start("replica", lambda _: None, lambda: None)
@@ -109,6 +121,46 @@ async def test_the_file_is_its_owners_alone(path: Path, clock: Clock) -> None:
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
     assert set(modes.values()) == {0o600}
     await store.close()
+
+
+@pytest.mark.parametrize("happens", ["removed", "replaced"])
+async def test_a_file_that_is_gone_fails_every_write(path: Path, clock: Clock, happens: str) -> None:
+    store = await started(path, clock)
+    await store.put("revoked", "1", b"before")
+    away = path.with_name("away.sqlite")
+    move(path, away)
+    if happens == "replaced":
+        os.close(os.open(path, os.O_CREAT, 0o600))
+    for write in (store.put("revoked", "2", b"lost"), store.remove("revoked", "1")):
+        with pytest.raises(StoreError, match=rf"records\.sqlite: was {happens} while it is open: move it back"):
+            await write
+    assert await store.records("revoked") == {"1": b"before"}
+    (claim,) = await store.claim([CELL], ttl_ms=1_000)
+    assert isinstance(claim, Claim)  # cells are controlled all the same
+    move(away, path)
+    await store.put("revoked", "3", b"after")
+    await store.close()
+    store = await started(path, clock)
+    assert await store.records("revoked") == {"1": b"before", "3": b"after"}
+    await store.close()
+
+
+async def test_a_link_is_no_file(path: Path, clock: Clock) -> None:
+    link(path, "elsewhere.sqlite")
+    with pytest.raises(StoreError, match=r"records\.sqlite: is a link"):
+        await started(path, clock)
+    assert names(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize(("mode", "is_good"), [(0o777, False), (0o703, False), (0o775, True), (0o1777, True)])
+async def test_a_folder_that_others_may_write_is_refused(path: Path, clock: Clock, mode: int, *, is_good: bool) -> None:
+    path.parent.chmod(mode)
+    if is_good:
+        await (await started(path, clock)).close()
+    else:
+        with pytest.raises(StoreError, match=rf"records\.sqlite: its folder is open to others \(mode {mode:04o}\)"):
+            await started(path, clock)
+        assert names(path.parent) == []
 
 
 async def test_a_file_has_one_controller(path: Path, clock: Clock) -> None:

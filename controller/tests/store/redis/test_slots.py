@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from airbound.store.redis.connections import UNREADABLE
 from airbound.store.redis.slots import SLOTS, Range, Server, ranges, slot
 from airbound_testing.redis_servers import RedisCluster
 
@@ -31,3 +33,25 @@ def test_the_servers_of_a_cluster() -> None:
         Range(5461, 5461, Server("192.0.2.1", 7000), ()),
         Range(5462, 9000, Server("192.0.2.1", 7001), ()),
     ]
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.binary(max_size=8) | st.just(b"OK"), lambda inner: st.lists(inner, max_size=4)
+)
+
+
+@given(VALUES)
+@example([[0, 10**9, [b"192.0.2.1", 6379]]])  # a table of so many slots would take all memory
+@example([[-1, 5, [b"192.0.2.1", 6379]]])
+@example([[5, 4, [b"192.0.2.1", 6379]]])
+def test_whatever_else_a_server_replies_is_refused(reply: object) -> None:
+    try:
+        found = ranges(reply, ASKED)  # type: ignore[arg-type]
+    except UNREADABLE:
+        return
+    assert all(0 <= each.first <= each.last < SLOTS for each in found)
+
+
+def test_slots_that_there_are_not_are_refused() -> None:
+    with pytest.raises(ValueError, match="slots 0 to 16384"):
+        ranges([[0, SLOTS, [b"192.0.2.1", 6379]]], ASKED)
