@@ -78,10 +78,10 @@ def laboratory(words: list[str]) -> None:
 
 
 def agent(program: str) -> Callable[[list[str]], None]:
-    """The program's own parser reads all options that stand before `--help`."""
+    """The program's own parser reads all options that stand before `--help`; what a device joins by stands last."""
 
     def check(words: list[str]) -> None:
-        given = [word for word in words if word != "..."]
+        given = [word for word in words if word != "..." and not word.startswith("airbound1:")]
         path = ROOT / "build" / program
         assert path.exists(), f"{path}: scripts/build.sh"
         done = subprocess.run([path, *given, "--help"], check=False, capture_output=True, text=True)
@@ -128,6 +128,14 @@ def script(program: str) -> Callable[[list[str]], None]:
     return check
 
 
+def benchmark(words: list[str]) -> None:
+    """The class of the subcommand has the options."""
+    source = ROOT / f"phone-agent/benchmark/jvm/src/main/java/airbound/benchmark/jvm/{words[0].title()}Command.java"
+    text = source.read_text(encoding="utf-8")
+    for option in options(words):
+        assert f'names = "{option}"' in text, f"{source}: no {option}"
+
+
 def uci(words: list[str]) -> None:
     """The package's configuration has the option, set or as an example, as a list or as one value."""
     text = (OPENWRT / "files/airbound.config").read_text(encoding="utf-8")
@@ -142,14 +150,16 @@ def uci(words: list[str]) -> None:
 
 
 def package(words: list[str]) -> None:
-    """The names that scripts/packages.sh makes, of this version and an architecture that there is."""
+    """The names that scripts/packages.sh and scripts/controller-package.sh make, of this version and an architecture
+    that there is.
+    """
     architectures = (ROOT / "ap-firmware/openwrt/architectures.txt").read_text(encoding="utf-8")
     names = [word for word in words if "airbound" in word]
     assert names, words
     for word in names:
         name = re.fullmatch(
             rf"(?:(?:\./|/tmp/)|.*build/packages/(?P<folder>\w+)/)?"
-            rf"(?P<name>airbound-ap|airbound-phone|airbound-handover|luci-app-airbound)"
+            rf"(?P<name>airbound-ap|airbound-controller|airbound-phone|airbound-handover|luci-app-airbound)"
             rf"(?:-{VERSION}-r1\.apk|_{VERSION}-r1_(?P<of>\w+)\.ipk|_{VERSION}-1_amd64\.deb)?", word
         )  # fmt: skip
         assert name, word
@@ -174,7 +184,18 @@ def service(words: list[str]) -> None:
 
 
 def adb(words: list[str]) -> None:
-    """The module's file, or its command."""
+    """The module's file, or its command; of the benchmark, the manifest's names and version. Others are Android's."""
+    if words[0] == "reverse" or words[:3] == ["shell", "svc", "power"]:
+        return
+    if "airbound.benchmark" in " ".join(words) or "airbound-benchmark" in words[-1]:
+        manifest = (ROOT / "phone-agent/benchmark/android/src/main/AndroidManifest.xml").read_text(encoding="utf-8")
+        known = ("airbound.benchmark", "airbound.benchmark/.android.MainActivity")
+        version = re.search(r'versionName="([^"]*)"', manifest)
+        assert version
+        assert words[-1] in (*known, f"build/packages/airbound-benchmark-{version[1]}.apk"), words
+        assert 'package="airbound.benchmark"' in manifest
+        assert 'android:name=".android.MainActivity"' in manifest
+        return
     path, command = words[-2:]
     assert path.startswith("/data/adb/modules/airbound/"), words
     assert (ROOT / "phone-agent/android/module" / path.rpartition("/")[2]).exists(), path
@@ -182,8 +203,9 @@ def adb(words: list[str]) -> None:
 
 
 def sudoedit(words: list[str]) -> None:
-    """The package's configuration."""
-    assert [Path(word).name for word in words] == ["phone.conf"]
+    """A package's configuration."""
+    [name] = [Path(word).name for word in words]
+    assert any((ROOT / package / "debian/files" / name).exists() for package in ("controller", "phone-agent")), name
 
 
 def kubectl(words: list[str]) -> None:
@@ -223,6 +245,7 @@ PROGRAMS: dict[str, Callable[[list[str]], None]] = {
     "docker": docker,
     "scripts/volumes.sh": script("scripts/volumes.sh"),
     "ap-firmware/image/build.sh": script("ap-firmware/image/build.sh"),
+    "build/benchmark/airbound-benchmark": benchmark,
     "uci": uci,
     "opkg": package,
     "apk": package,

@@ -16,7 +16,7 @@ from table import TABLE
 from airbound.configuration.layers import load
 from airbound_lab.settings import scenario
 
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "[!.]*/README.md", "phone-agent/handover/README.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "[!.]*/README.md", "phone-agent/*/README.md")
 BLOCKS: list[Block] = [
     block
     for pattern in PAGES
