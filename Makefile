@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build packages module generate format lint test test-unit test-uml check check-one test-series test-docs-long mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
+.PHONY: help setup build packages controller-package module benchmark apk generate format lint test test-unit test-uml check check-one test-series test-docs-long mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -20,9 +20,21 @@ packages: ## make the devices' packages in build/packages/: .ipk, .apk, .deb (so
 	@scripts/setup.sh demo python-lab go tools
 	@scripts/packages.sh $(ARGS)
 
+controller-package: ## make the controller's packages for Debian and Ubuntu in build/packages/ (ARGS=amd64)
+	@scripts/setup.sh demo python-lab go tools
+	@scripts/controller-package.sh $(ARGS)
+
 module: ## make the phone's module for Magisk and KernelSU in build/packages/
 	@scripts/setup.sh demo python-lab go
 	@scripts/module.sh $(ARGS)
+
+benchmark: ## build airbound-benchmark into build/benchmark/
+	@scripts/setup.sh test java
+	@scripts/benchmark.sh
+
+apk: ## build the benchmark's application for Android into build/packages/ (ARGS='--keystore FILE')
+	@scripts/setup.sh test java
+	@scripts/apk.sh $(ARGS)
 
 generate: ## generate code from proto/, BPF programs, references of keys and metrics, dashboards, the error table
 	@scripts/setup.sh

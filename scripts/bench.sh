@@ -4,7 +4,8 @@
 # What the controller costs: the core alone, then the whole controller over gRPC on one core, beside a raw grpc.aio
 # server that answers the same streams and does nothing else.
 #   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated replicas; default all of them
-#                         and, beside them: replicas-plain-text, abuse, dashboards, faults, churn, openflow (as root)
+#                         and, beside them: replicas-plain-text, abuse, dashboards, faults, fault-orders,
+#                         redis-orders, churn, openflow (as root)
 # BENCH_SECONDS (default 30) is the counted length of each run under load, CHURN_SECONDS (default 600) that of churn.
 # Quote ratios and medians: machines differ, and the figures are only good while nothing else runs (the load generator
 # reports when it had no core).
@@ -46,6 +47,10 @@ for part in "${parts[@]}"; do
 		;;
 	openflow) step "what an OpenFlow switch costs" python controller/benchmarks/openflow.py ;;
 	faults) step "what faults do to replicas" python controller/benchmarks/faults.py ;;
+	fault-orders) step "every order of two faults at the store" python controller/benchmarks/fault_orders.py ;;
+	redis-orders)
+		step "orders of faults of a real Redis, drawn at random" python controller/benchmarks/redis_orders.py
+		;;
 	core) step "the core alone" python controller/benchmarks/core.py --json "$OUT/core.json" ;;
 	metrics) step "a scrape of the metrics" python controller/benchmarks/metrics.py --json "$OUT/metrics.json" ;;
 	store) step "the store" python controller/benchmarks/store.py --json "$OUT/store.json" ;;
@@ -59,7 +64,7 @@ for part in "${parts[@]}"; do
 	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
 	*)
 		die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, replicas," \
-			"replicas-plain-text, abuse, dashboards, faults, churn, openflow)"
+			"replicas-plain-text, abuse, dashboards, faults, fault-orders, redis-orders, churn, openflow)"
 		;;
 	esac
 done

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the programs into build/: airbound-ap, airbound-phone (static, stripped), airbound-handover, the lab's traffic
-# generator, load generator, link, and rivals of the study of handovers.
-#   build.sh [PART...]    parts: agents load link handover traffic; all are the default
+# generator, load generator, link, uploads by QUIC, and rivals of the study of handovers.
+#   build.sh [PART...]    parts: agents load link quic handover traffic; all are the default
 # A second run on unchanged sources is a hash and nothing more.
 
 . "$(dirname "$0")/lib.sh"
@@ -33,16 +33,17 @@ build_unstripped() { # PACKAGE...
 }
 
 parts=("$@")
-[[ ${#parts[@]} -gt 0 ]] || parts=(agents load link handover traffic)
+[[ ${#parts[@]} -gt 0 ]] || parts=(agents load link quic handover traffic)
 for part in "${parts[@]}"; do
 	case $part in
 	agents) step "agents" build_go ;;
 	load) step "load generator" build_unstripped ./lab/load/cmd/airbound-load ;;
+	quic) step "QUIC" build_unstripped ./lab/quic/cmd/airbound-quic ;;
 	link) step "link" build_unstripped ./lab/link/cmd/airbound-link ;;
 	handover)
 		step "handover" build_unstripped ./phone-agent/cmd/airbound-handover ./lab/handover/cmd/airbound-handover-lab
 		;;
 	traffic) step "traffic generator" make -s -C lab/traffic ;;
-	*) die "build: unknown part '$part' (agents, load, link, handover, traffic)" ;;
+	*) die "build: unknown part '$part' (agents, load, link, quic, handover, traffic)" ;;
 	esac
 done

@@ -33,7 +33,7 @@ short = $(subst /tests,,$(subst .py,,$(1)))
 
 # --- style, types, contracts, generated code ---
 lint_scripts := files licences proto-lint proto-breaking proto-current bpf-current configuration-current \
-	dashboards-current error-table-current shellcheck ruff mypy import-rules python-names golangci-lint go-modules eslint c
+	dashboards-current error-table-current shellcheck ruff mypy import-rules python-names golangci-lint go-modules eslint java c
 $(foreach part,$(lint_scripts),$(call step,lint/$(part),,scripts/lint.sh $(part)))
 lint := $(filter lint/%,$(steps))
 
@@ -58,11 +58,13 @@ $(foreach folder,$(call test_folders,lab/tests),$(call pytest,$(call short,$(fol
 	-m 'not uml' $(filter-out $(call with_mark,uml,lab/tests),$(wildcard $(folder)test_*.py))))
 $(foreach folder,$(call test_folders,ap-firmware phone-agent),$(call pytest,packages/$(call short,$(folder:/=)),packages,\
 	-m 'not uml' $(filter-out $(call with_mark,uml,ap-firmware phone-agent),$(wildcard $(folder)test_*.py))))
+$(call pytest,packages/controller,,controller/debian)
 $(call go_test,packages/programs,packages,-tags packages -trimpath -count=1 ./ap-firmware/openwrt/packagestest)
 $(foreach folder,$(wildcard docs/tests),$(call pytest,docs,programs,-m 'not hours' $(folder)))
 $(call pytest,dashboards,programs,dashboards)
 $(call pytest,tools,,tools)
 $(call pytest,deploy,,deploy)
+$(call step,java/benchmark,,scripts/test-java.sh --junit build/checks/java/benchmark/junit.xml)
 waiting := $(filter waiting/%,$(steps))
 unit := $(filter-out $(lint) $(waiting) kernel/% $(BUILT),$(steps))
 

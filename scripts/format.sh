@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Formats Go, Python and proto in place, and applies ruff's safe fixes.
+# Formats Go, Python, Java and proto in place, and applies ruff's safe fixes.
 
 . "$(dirname "$0")/lib.sh"
 use_tools
@@ -9,3 +9,5 @@ ruff check --fix-only
 ruff format
 golangci-lint fmt ./...
 buf format --write
+git ls-files -z --cached --others --exclude-standard 'phone-agent/benchmark/*.java' |
+	xargs -0 bash -c '. scripts/lib.sh; java_format --replace "$@"' java_format

@@ -93,10 +93,47 @@ use_tools() {
 	unset PYTHONDONTWRITEBYTECODE
 }
 
+# maven_repository: where what Maven fetches for phone-agent/benchmark lives, the same for every clone.
+maven_repository() {
+	printf '%s/maven/%s\n' "$CACHE_DIR" "$(hash_of "$ROOT/phone-agent/benchmark/artifacts.sha256")"
+}
+
+# use_java: has Maven use Java 17, which Error Prone's version is chosen for, whatever this machine's default is.
+use_java() {
+	local home
+	for home in /usr/lib/jvm/java-17-openjdk-*; do
+		[[ -x $home/bin/javac ]] || continue
+		export JAVA_HOME=$home
+		return
+	done
+	die "no JDK 17; run 'make setup'"
+}
+
+# maven ARGUMENT...: Maven on phone-agent/benchmark, without network.
+maven() {
+	local repository
+	repository=$(maven_repository)
+	[[ -d $repository ]] || die "nothing of phone-agent/benchmark/artifacts.sha256 is in the cache; run 'make setup'"
+	use_java
+	mvn --batch-mode --no-transfer-progress --offline --file phone-agent/benchmark/pom.xml \
+		"-Dmaven.repo.local=$repository" "$@"
+}
+
+# java_format ARGUMENT... FILE...: google-java-format, of the version that the pom.xml names.
+java_format() {
+	local version exports jar=google-java-format
+	version=$(sed -n 's/.*<google-java-format.version>\(.*\)<.*/\1/p' phone-agent/benchmark/pom.xml)
+	mapfile -t exports < <(grep add-exports phone-agent/benchmark/.mvn/jvm.config)
+	use_java
+	jar=$(maven_repository)/com/google/googlejavaformat/$jar/$version/$jar-$version-all-deps.jar
+	"$JAVA_HOME/bin/java" "${exports[@]}" -jar "$jar" "$@"
+}
+
 # What the agents are made of.
 agent_sources=(ap-firmware phone-agent internal proto go.mod go.sum)
 # Of that, what their programs are made of.
-agent_code=("${agent_sources[@]}" ':(exclude)*_test.go' ':(exclude)*.md' ':(exclude)*/tests/*' ':(exclude)*/testdata/*')
+agent_code=("${agent_sources[@]}" ':(exclude)*_test.go' ':(exclude)*.md' ':(exclude)*/tests/*' ':(exclude)*/testdata/*'
+	':(exclude)phone-agent/benchmark/*')
 
 # agent_version: the release, and the commit that last changed the agents, or "modified" instead. Reports carry it, so
 # it is always as long: a commit must not change what the lab's cells measure. Nor must one of tests and documents make

@@ -62,6 +62,17 @@ javascript() {
 	tools/luci/node_modules/.bin/eslint --config tools/luci/eslint.config.mjs --max-warnings 0 ap-firmware/luci
 }
 
+# Format, what javac and Error Prone warn of, and the core's imports: it has neither Android nor a desktop.
+java_lint() {
+	local files
+	mapfile -t files < <(present_files 'phone-agent/benchmark/*.java')
+	java_format --dry-run --set-exit-if-changed "${files[@]}" || die "'make format' formats these"
+	! grep -nE '^import (static )?(android|java\.awt|java\.net\.http|java\.sql|javax)\b' \
+		-r phone-agent/benchmark/core/src/main || die "phone-agent/benchmark/core: an import of one system alone"
+	scripts/android-resources.sh build/checks/lint/java/classes/android-resources
+	maven --quiet -Dbuild.root="$ROOT/build/checks/lint/java/classes" test-compile
+}
+
 # Reads all scripts, or says that it found nothing in the same ones before: it takes longer than all other linters.
 shellcheck_all() {
 	local files key kept=$CACHE_DIR/shellcheck
@@ -86,7 +97,7 @@ shellcheck_all() {
 }
 
 checks=(files licences proto-lint proto-breaking proto-current bpf-current configuration-current dashboards-current
-	error-table-current shellcheck ruff mypy import-rules python-names golangci-lint go-modules eslint c)
+	error-table-current shellcheck ruff mypy import-rules python-names golangci-lint go-modules eslint java c)
 
 check() { # NAME
 	case $1 in
@@ -107,6 +118,7 @@ check() { # NAME
 	golangci-lint) go_lint ;;
 	go-modules) go_modules ;;
 	eslint) javascript ;;
+	java) java_lint ;;
 	c) scripts/check-c.sh ;;
 	*) die "lint: unknown check '$1' (${checks[*]})" ;;
 	esac

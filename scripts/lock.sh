@@ -7,9 +7,18 @@
 # controller/openflow-requirements.txt (the same with os-ken), controller/build-requirements.txt,
 # lab/live-requirements.txt and lab/requirements.txt, is a part of the first with the same versions.
 #   lock.sh [--upgrade]    without --upgrade, versions already locked stay
+# `lock.sh java` writes phone-agent/benchmark/artifacts.sha256 instead, by what Maven fetches for the pom.xml there.
 # Needs only some `uv` (the virtualenv has one).
 
 . "$(dirname "$0")/lib.sh"
+
+if [[ ${1:-} == java ]]; then
+	fetched=$(mktemp -d)
+	trap 'report_failure; rm -rf "$fetched"' EXIT
+	scripts/fetch-maven.sh "$fetched"
+	scripts/fetch-maven.sh --list "$fetched" >phone-agent/benchmark/artifacts.sha256
+	exit
+fi
 
 UV=$VENV/bin/uv
 [[ -x $UV ]] || UV=uv

@@ -16,12 +16,12 @@
 # wherever and whenever. A second run on unchanged sources takes a few seconds.
 
 . "$(dirname "$0")/lib.sh"
+. scripts/debian.sh
 use_tools
 
 output=build/packages
 programs=$CACHE_DIR/packages
 openwrt=ap-firmware/openwrt
-revision=1
 arches=()
 while [[ $# -gt 0 ]]; do
 	case $1 in
@@ -49,10 +49,6 @@ for arch in "${arches[@]}"; do
 	[[ -n ${go_environment[$arch]:-} ]] || die "packages: unknown architecture '$arch': $openwrt/architectures.txt"
 done
 
-VERSION=$(sed -n 's/^version = "\(.*\)"$/\1/p' controller/pyproject.toml)
-SOURCE_DATE_EPOCH=$(source_date_epoch)
-export VERSION SOURCE_DATE_EPOCH
-export MAINTAINER="The Airbound authors <maintainers@airbound.example>" HOMEPAGE=https://github.com/airbound/airbound
 export USERID=network=101:network=101
 mkdir -p "$output"
 output=$(realpath "$output")
@@ -171,34 +167,15 @@ phone_tree() {
 	install -D -m 0755 "$2" "$1/usr/sbin/airbound-phone"
 	install -D -m 0644 "$files/airbound-phone.service" "$1/usr/lib/systemd/system/airbound-phone.service"
 	install -D -m 0600 "$files/phone.conf" "$1/etc/airbound/phone.conf"
-	debian_documents "$1" airbound-phone "$files/airbound-phone.8" "$files/lintian-overrides"
+	debian_documents "$1" airbound-phone "$files/airbound-phone.8" "$files/lintian-overrides" "$files/copyright"
 }
 
 # handover_tree DIR PROGRAM: the same of the other package.
 handover_tree() {
 	local files=phone-agent/debian/handover
 	install -D -m 0755 "$2" "$1/usr/bin/airbound-handover"
-	debian_documents "$1" airbound-handover "$files/airbound-handover.1" "$files/lintian-overrides"
-}
-
-debian_documents() { # DIR PACKAGE MANUAL OVERRIDES
-	local share=$1/usr/share section=${3##*.}
-	install -D -m 0644 phone-agent/debian/files/copyright "$share/doc/$2/copyright"
-	install -D -m 0644 "$4" "$share/lintian/overrides/$2"
-	install -d "$share/man/man$section"
-	gzip -9n <"$3" >"$share/man/man$section/$2.$section.gz"
-	printf '%s (%s-%s) unstable; urgency=medium\n\n  * %s\n\n -- %s  %s\n' "$2" "$VERSION" "$revision" \
-		"CHANGELOG.md of the repository has the changes." "$MAINTAINER" "$(date -uRd "@$SOURCE_DATE_EPOCH")" |
-		gzip -9n >"$share/doc/$2/changelog.Debian.gz"
-	find "$1" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
-}
-
-# deb ARCH CONFIG NAME TREE DESCRIPTION
-deb() {
-	local file=$output/$3_$VERSION-${revision}_$1.deb
-	rm -f "$file"
-	ARCH=$1 RELEASE=$revision TREE=$4 DESCRIPTION=$5 nfpm package --config "$2" --packager deb --target "$file" \
-		&>"$work/log" || { cat "$work/log"; return 1; }
+	debian_documents "$1" airbound-handover "$files/airbound-handover.1" "$files/lintian-overrides" \
+		phone-agent/debian/files/copyright
 }
 
 debian_packages() { # ARCH

@@ -25,8 +25,8 @@ mapfile -d '' sources < <(
 existing=()
 for source in "${sources[@]}"; do
 	case $source in
-	# Tests and their data stay in the repository.
-	*_test.go | */testdata/* | */tests/*) continue ;;
+	# Tests and their data stay in the repository, and what no agent is made of.
+	*_test.go | */testdata/* | */tests/* | phone-agent/benchmark/*) continue ;;
 	esac
 	[[ -f $source ]] && existing+=("$source")
 done

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what building and testing needs, and nothing that is already there.
-#   setup.sh [PART...]    the default is: test python node go tools
+#   setup.sh [PART...]    the default is: test python node go tools java
 #     demo, lab, applications, test, series
 #                               Debian packages of that door and of those before it (tools/apt-packages-*.txt)
 #     python, python-lab        .venv; python-lab: only what the controller and the lab import
 #     node, go, tools           linters of JavaScript; Go; programs written in Go
+#     java                      what Maven needs for phone-agent/benchmark
 #     compose                   Compose 2, for `COMPOSE=docker-compose-2 scripts/compose-test.sh`
 # Nothing is written outside the repository's .venv, its tools/luci/node_modules and the cache ($AIRBOUND_CACHE, else
 # airbound/ in $XDG_CACHE_HOME or ~/.cache), except Debian packages and what Go, pip and npm cache on their own.
@@ -14,7 +15,7 @@
 . "$(dirname "$0")/lib.sh"
 
 doors=(demo lab applications test series)
-parts="${doors[*]} python python-lab node go tools compose"
+parts="${doors[*]} python python-lab node go tools java compose"
 
 # packages_of DOOR: what a door and those before it list.
 packages_of() {
@@ -140,6 +141,25 @@ install_tools() {
 	touch "$dir/complete"
 }
 
+# Into a folder that gets its name when all files are those of artifacts.sha256: nothing that was fetched runs before,
+# but the one plugin that fetches.
+install_java() {
+	local home partial
+	home=$(maven_repository)
+	if [[ -d $home ]]; then
+		echo "what Maven needs is up to date"
+		return
+	fi
+	use_java
+	partial=$home.partial
+	rm -rf "$partial"
+	mkdir -p "$partial"
+	scripts/fetch-maven.sh "$partial"
+	diff <(scripts/fetch-maven.sh --list "$partial") phone-agent/benchmark/artifacts.sha256 ||
+		die "other files than phone-agent/benchmark/artifacts.sha256 lists were fetched into $partial"
+	mv "$partial" "$home"
+}
+
 # In modules of their own: what these need shall not decide about the versions of the other tools.
 #   kustomize        checks the manifests of deploy/kubernetes in tests
 #   nfpm             packs .ipk and .deb
@@ -157,7 +177,7 @@ install_module() { # MODULE PROGRAM
 		CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$dir/$2" tool 2> >(grep -v '^go: downloading' >&2))
 }
 
-[[ $# -gt 0 ]] || set -- test python node go tools
+[[ $# -gt 0 ]] || set -- test python node go tools java
 for part in "$@"; do
 	case $part in
 	demo | lab | test | series) step "Debian packages for 'make $part'" install_apt < <(packages_of "$part") ;;
@@ -172,6 +192,7 @@ for part in "$@"; do
 		step "nfpm" install_module nfpm nfpm
 		step "compose-config" install_module compose-config compose-config
 		;;
+	java) step "What Maven needs" install_java ;;
 	compose) step "Compose 2" install_module compose docker-compose-2 ;;
 	*) die "setup: unknown part '$part'; parts: $parts" ;;
 	esac

@@ -18,10 +18,10 @@ TAIL_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One test of pytest or of Go."""
+    """One test of pytest, of Go or of Java."""
 
     name: str
-    """As the runner takes it: `lab/tests/test_boot.py::test_x`, or `./internal/backoff TestX/case`."""
+    """As the runner takes it: `lab/tests/test_boot.py::test_x`, `./internal/backoff TestX/case`, `RoundsTest#x()`."""
     seconds: float
     failure: str | None
     """Its message, if it failed or could not be set up."""
@@ -84,7 +84,12 @@ def _tests(path: Path, seed: str, module: str) -> tuple[Test, ...]:
 def _test(case: ElementTree.Element, seed: str, module: str) -> Test:
     failures = [found for kind in ("failure", "error") if (found := case.find(kind)) is not None]
     failure = "\n".join(_message(found) for found in failures) if failures else None
-    name, repeat = _pytest(case, seed) if case.get("file") else _go(case, module)
+    if case.get("file"):
+        name, repeat = _pytest(case, seed)
+    elif (case.get("classname") or "").startswith(module):
+        name, repeat = _go(case, module)
+    else:
+        name, repeat = _java(case)
     return Test(name, float(case.get("time") or 0), failure, case.find("skipped") is not None, repeat)
 
 
@@ -111,3 +116,11 @@ def _go(case: ElementTree.Element, module: str) -> tuple[str, str]:
     name = case.get("name") or ""
     pattern = "/".join(f"^{re.escape(part)}$" for part in name.split("/"))
     return f"{package} {name}", f"go test -race -count=1 -run {shlex.quote(pattern)} {package}"
+
+
+def _java(case: ElementTree.Element) -> tuple[str, str]:
+    kind = (case.get("classname") or "").rpartition(".")[2]
+    name = case.get("name") or ""
+    # A parameterized test has its parameters behind its name: Surefire repeats all of them.
+    method = re.split(r"[({\[]", name)[0]
+    return f"{kind}#{name}", f"scripts/test-java.sh -Dtest={shlex.quote(f'{kind}#{method}')}"

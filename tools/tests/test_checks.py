@@ -41,6 +41,15 @@ GO_RESULTS = """<?xml version="1.0" encoding="UTF-8"?>
 </testsuites>
 """
 
+JAVA_RESULTS = """<testsuites>
+<testsuite name="airbound.benchmark.cpu.KernelsTest" tests="1">
+  <testcase name="luIsTheOriginals(int)[2]" classname="airbound.benchmark.cpu.KernelsTest" time="0.5">
+    <failure message="expected: &lt;1&gt; but was: &lt;2&gt;" type="AssertionFailedError"></failure>
+  </testcase>
+</testsuite>
+</testsuites>
+"""
+
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -130,6 +139,16 @@ def test_a_failed_test_of_go_is_named_with_its_package(run: Path) -> None:
         r"    again: go test -race -count=1 -run '^TestJitter$/^half_\(0\.5\)$' ./internal/backoff"
     )
     assert summary.slowest(steps).splitlines()[0].split() == ["1.2", "s", "./internal/backoff", "TestGrowth"]
+
+
+def test_a_failed_test_of_java_is_named_with_its_class(run: Path) -> None:
+    step("java", "false")
+    (run / "java" / "junit.xml").write_text(JAVA_RESULTS, encoding="utf-8")
+    assert summary.failed(record.read(run, "1", "example.com/airbound")) == (
+        "FAILED java: KernelsTest#luIsTheOriginals(int)[2]\n"
+        "    expected: <1> but was: <2>\n"
+        "    again: scripts/test-java.sh -Dtest='KernelsTest#luIsTheOriginals'"
+    )
 
 
 def test_a_step_without_failed_tests_that_fails_is_named_as_a_whole(run: Path) -> None:
