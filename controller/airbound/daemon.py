@@ -5,6 +5,7 @@ import asyncio
 import secrets
 import signal
 import socket
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
@@ -54,6 +55,16 @@ async def run(
     security = None if config.tls.plain_text else _security(config, store)
     async with AsyncExitStack() as stack:
         await _serve(loaded, read_again, hooks, store=store, security=security, stack=stack)
+
+
+def _count_processes(hooks: Hooks, running: server.ControllerServer) -> None:
+    """Have metrics of the processes before the ports."""
+    if running.front is not None:
+        hooks.front_processes = running.front.processes_total
+        by_grpc, front = hooks.handshakes_failed or dict, running.front
+        hooks.handshakes_failed = lambda: Counter(by_grpc()) + front.failures
+    if running.enrolling is not None:
+        hooks.enrollment_processes = running.enrolling.processes_total
 
 
 def _security(config: Config, store: Store) -> "Security":
@@ -126,8 +137,7 @@ async def _serve(
         reception=node,
         replicas=ReplicasService(node) if node is not None else Single(runner, store.kind, choices),
     )
-    if running.enrolling is not None:
-        hooks.enrollment_processes = running.enrolling.processes_total
+    _count_processes(hooks, running)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

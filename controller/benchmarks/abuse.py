@@ -3,7 +3,7 @@
 controller with mutual TLS in a process of its own, without abuse and with each kind of it. Who abuses it is a process
 of its own as well.
 
-    abuse.py [--seconds S] [--terminals N] [--connections N,N] [--rounds N] [--json FILE] [WORD...]
+    abuse.py [--seconds S] [--terminals N] [--connections N,N] [--rounds N] [--front] [--json FILE] [WORD...]
                                                                   only kinds whose name has one of the words
 
 Prints one row for each kind: median and 99th percentile of that time, the largest, how many reports were answered,
@@ -280,7 +280,8 @@ async def main(arguments: argparse.Namespace) -> None:
             files.write(evil / "certificate.pem", files.pem([client.certificate]))
             files.write(evil / "key.pem", files.key_pem(client.key))
         limits = "[limits]\nreports_per_s = 100.0\nstreams_per_address_max = 0\n"
-        process = await stack.enter_async_context(processes.controller_with_tls(directory, site.directory.path, limits))
+        made = processes.controller_with_tls(directory, site.directory.path, limits, front=arguments.front)
+        process = await stack.enter_async_context(made)
         terminals = Terminals(process.target, site, arguments.terminals)
         running = asyncio.create_task(terminals.run(stack))
         await asyncio.sleep(5)
@@ -314,5 +315,6 @@ if __name__ == "__main__":
         "--connections", type=lambda text: [int(part) for part in text.split(",")], default=[64], help="of floods"
     )
     parser.add_argument("--rounds", type=int, default=1, help="of each kind, in turn with none")
+    parser.add_argument("--front", action="store_true", help="HAProxy before agents' port")
     parser.add_argument("--json", type=Path)
     asyncio.run(main(parser.parse_args()))

@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from airbound.enrolling import listening, messages
+from airbound.enrolling import messages
 from airbound.enrolling.front import CAUSES, Cause, FrontLimits
 from airbound.enrolling.messages import Call, Counts
-from airbound.runtime import log
+from airbound.runtime import listening, log
 
 SILENT_S = 30.0  # a process counts each second
 AGAIN_FIRST_S, AGAIN_MAX_S = 1.0, 60.0

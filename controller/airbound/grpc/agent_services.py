@@ -3,13 +3,14 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
 from airbound.config import Limits
+from airbound.core.addresses import Address
 from airbound.core.events import Refused
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason, RefusedError
@@ -36,6 +37,13 @@ ANSWERS = ("airbound-answers", "1")
 """Metadata of a stream whose agent knows that a response without a command is the answer to a report."""
 
 
+class Front(Protocol):
+    """What ends agents' connections in place of gRPC."""
+
+    async def end(self, address: Address, port: int) -> None:
+        """End the connection from there, if there is one."""
+
+
 class AgentServices:
     """All services on one runner; streams lead to `reception`."""
 
@@ -45,6 +53,8 @@ class AgentServices:
         self._peers = peers
         self._limits = limits
         self.port = 0  # that they are served on
+        self.front: Front | None = None  # whose the connections are; none: gRPC's
+        self._hanging_up: set[asyncio.Task[None]] = set()
         self._budgets = Budgets()
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
@@ -74,7 +84,7 @@ class AgentServices:
         try:
             peer = self._peers.identify(role, context)
         except RefusedError as error:
-            runner.refuse(f"{role} at {context.peer()}", error.reason)
+            runner.refuse(f"{role} at {self._peers.name_of(context)}", error.reason)
             await abort(context, error.reason)
             raise
         refusal = runner.refuse_stream(peer.principal, peer.address)
@@ -88,7 +98,7 @@ class AgentServices:
             runner.measures.write.observe,
             slow_reader_s=limits.slow_reader_s,
             slow=lambda reason: runner.refuse(who, reason),
-            hang_up=lambda: self._hang_up(context.peer()),
+            hang_up=lambda: self._hang_up(self._peers.name_of(context)),
             # At the first report: a header block that was cut off is a call as well, with all of its fields.
             answers=lambda: ANSWERS in context.invocation_metadata(),
         )
@@ -148,9 +158,13 @@ class AgentServices:
         return take
 
     def _hang_up(self, peer: str) -> None:
-        """End a connection whose peer reads nothing; a thread looks for it."""
+        """End a connection whose peer reads nothing; a thread looks for it, or the front does."""
         remote = remote_of(peer)
-        if remote is not None:
+        if remote is not None and self.front is not None:
+            task = asyncio.create_task(self.front.end(*remote))
+            self._hanging_up.add(task)
+            task.add_done_callback(self._hanging_up.discard)
+        elif remote is not None:
             asyncio.get_running_loop().run_in_executor(None, shut_down, self.port, *remote)
 
     def _budget(self, peer: Peer) -> Budget | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from airbound.core.principals import Principal, Role
 from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.grpc import front_fields
 from airbound.grpc.certified_streams import CertifiedStreams
 from airbound.grpc.peers import Close, Peer
 from airbound.grpc.ports import AGENTS, OPERATORS
@@ -31,25 +32,27 @@ class Certified:
         trust_domain: Callable[[], str],
         revocations: Revocations,
         streams: CertifiedStreams,
-        called: Callable[[str, Any], Account] = lambda _port, _context: Account(),
+        called: Callable[[str, str], Account] = lambda _port, _name: Account(),
+        *,
+        fronted: bool = False,
     ) -> None:
         """`called` is called with the name of a port and the call of a peer that may make it; it returns the account
-        of the connection.
+        of the connection. If `fronted`, a front is at the other end of Unix sockets, and is believed.
         """
+        self._fronted = fronted
         self._called = called
         self._trust_domain = trust_domain
         self._revocations = revocations
         self._streams = streams
-        revocations.listen(streams.revoked)
 
     def identify(self, role: Role, context: Any) -> Peer:
         """By the certificate, and the address that the connection comes from."""
-        if role == "operator" and context.peer().startswith(UNIX_PEER):
+        if role == "operator" and not self._fronted and context.peer().startswith(UNIX_PEER):
             return Peer(*plain_text(role, context.peer()))
         peer = self.identify_any(context)
         if peer.principal.role != role:
             raise RefusedError(Reason(Code.WRONG_ROLE, f"{peer.principal.role}/{peer.principal.name}"))
-        return replace(peer, account=self._called(OPERATORS if role == "operator" else AGENTS, context))
+        return replace(peer, account=self._called(OPERATORS if role == "operator" else AGENTS, self.name_of(context)))
 
     def identify_any(self, context: Any) -> Peer:
         """Identify a peer of any role but `controller`.
@@ -57,13 +60,20 @@ class Certified:
         Raises:
             RefusedError: nobody that counts.
         """
-        certificate = authenticated(context, self._trust_domain())
+        is_behind = self._fronted and front_fields.is_behind(context)
+        read = behind_a_front if is_behind else authenticated
+        certificate = read(context, self._trust_domain())
         self._revocations.check(certificate)
         role, name = certificate.identity.role, certificate.identity.name
         if role == "controller":
             raise RefusedError(Reason(Code.WRONG_ROLE, str(certificate.identity)))
-        _, address = plain_text(role, context.peer())
+        _, address = plain_text(role, self.name_of(context))
         return Peer(Principal(role, name), address, certificate)
+
+    def name_of(self, context: Any) -> str:
+        """As gRPC writes it, of the peer itself."""
+        is_behind = self._fronted and front_fields.is_behind(context)
+        return front_fields.peer_name(context) if is_behind else context.peer()
 
     def during(self, peer: Peer, close: Close) -> contextlib.AbstractContextManager[None]:
         """Until the certificate ends or is revoked."""
@@ -94,6 +104,19 @@ def check_version(version: str) -> None:
     """
     if version != TLS_VERSION:
         raise RefusedError(Reason(Code.TLS_VERSION, version or "unknown"))
+
+
+def behind_a_front(context: Any, trust_domain: str) -> Certificate:
+    """The certificate that the front has verified.
+
+    Raises:
+        RefusedError: it tells of none, or not of TLS 1.3, or the certificate has no identity of the trust domain.
+    """
+    check_version(front_fields.tls_version(context))
+    try:
+        return Certificate.of_der(front_fields.certificate_der(context), trust_domain)
+    except IdentityError as error:
+        raise RefusedError(Reason(Code.NO_IDENTITY, str(error))) from error
 
 
 def authenticated(context: Any, trust_domain: str) -> Certificate:

@@ -2,7 +2,7 @@
 """Counts the connections of the servers' ports now and then: the kernel's list is read in a thread."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airbound.grpc.octet_watch import OctetWatch
 from airbound.grpc.ports import AGENTS
@@ -29,9 +29,9 @@ class ConnectionWatch:
         self.closings: Mapping[str, Mapping[str, int]] = {}  # by port and cause
         self._failed = ""
 
-    def called(self, port: str, context: Any) -> Account:
-        """A peer that may has made a call; the account of its connection."""
-        remote = remote_of(context.peer())
+    def called(self, port: str, name: str) -> Account:
+        """A peer of this name, as gRPC writes it, may and has made a call; the account of its connection."""
+        remote = remote_of(name)
         if remote is None:
             return Account()
         self.connections.called(port, remote)

@@ -71,9 +71,9 @@ class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
         enrollment: Enrollment,
         peers: Certified,
         refused: Refused,
-        called: Callable[[Any], object] = lambda _: None,
+        called: Callable[[str], object] = lambda _: None,
     ) -> None:
-        """`called` is called with the call of a peer whose certificate is good."""
+        """`called` is called with the name of a peer whose certificate is good, and that has made a call."""
         self._called = called
         self._enrollment = enrollment
         self._peers = peers
@@ -81,10 +81,10 @@ class CertificateService(enrollment_pb2_grpc.CertificateServiceServicer):
 
     async def Renew(self, request: enrollment_pb2.RenewRequest, context: Any) -> enrollment_pb2.RenewResponse:
         """Another certificate for the role and name of this one."""
-        who = f"renewal from {context.peer()}"
+        who = f"renewal from {self._peers.name_of(context)}"
         try:
             peer = self._peers.identify_any(context)
-            self._called(context)
+            self._called(self._peers.name_of(context))
             who = f"renewal of {peer.principal.role} {peer.principal.name}"
             if peer.certificate is None:
                 raise RefusedError(Reason(Code.NO_CERTIFICATE))  # noqa: TRY301

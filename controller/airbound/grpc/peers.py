@@ -40,6 +40,9 @@ class Peers(Protocol):
             RefusedError: somebody who may not.
         """
 
+    def name_of(self, context: Any) -> str:
+        """As gRPC writes it: "ipv4:192.0.2.1:4711"."""
+
     def during(self, peer: Peer, close: Close) -> contextlib.AbstractContextManager[None]:
         """Within this, `close` is called if the peer may no longer be served."""
 
@@ -50,6 +53,11 @@ class PlainText:
     def identify(self, role: Role, context: Any) -> Peer:
         """By the peer's address."""
         return Peer(*plain_text(role, context.peer()))
+
+    def name_of(self, context: Any) -> str:
+        """That of gRPC."""
+        name: str = context.peer()
+        return name
 
     def during(self, _peer: Peer, _close: Close) -> contextlib.AbstractContextManager[None]:
         """Nothing happens meanwhile."""

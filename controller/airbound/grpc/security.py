@@ -15,6 +15,8 @@ from pathlib import Path
 import grpc.aio
 
 from airbound.enrolling.supervisor import Supervisor
+from airbound.fronting.configuration import Limits as FrontLimits
+from airbound.fronting.supervisor import Supervisor as FrontSupervisor
 from airbound.grpc.authentication import Certified
 from airbound.grpc.certified_streams import CertifiedStreams
 from airbound.grpc.connection_watch import ConnectionWatch
@@ -58,6 +60,7 @@ class Security:
     streams: CertifiedStreams
     enrollment: Enrollment
     peers: Certified
+    agents_peers: Certified  # calls of agents may come through a front
     pins: Pins
     connections: ConnectionWatch
     own_store: Store | None  # that nobody else starts and closes
@@ -97,9 +100,9 @@ class Security:
 
     def add_services(self, agents: grpc.aio.Server, operators: grpc.aio.Server, runner: Runner, at: str) -> None:
         """What both have with TLS only; `at` is where devices use their tokens."""
-        for port, server in ((AGENTS, agents), (OPERATORS, operators)):
+        for port, server, peers in ((AGENTS, agents, self.agents_peers), (OPERATORS, operators, self.peers)):
             called = partial(self.connections.called, port)
-            certificates = CertificateService(self.enrollment, self.peers, runner.refuse, called)
+            certificates = CertificateService(self.enrollment, peers, runner.refuse, called)
             enrollment_pb2_grpc.add_CertificateServiceServicer_to_server(certificates, server)
         admin = EnrollmentAdminService(self.enrollment, self.revocations, self.certificates, at, self.pins)
         pki_pb2_grpc.add_EnrollmentAdminServiceServicer_to_server(admin, operators)
@@ -116,6 +119,20 @@ class Security:
             service.answer,
             self.options.enrollments_at_once,
             partial(self.certificates.count_handshakes, ENROLLMENT),
+        )
+        self._refreshed.append(supervisor.identity_changed)
+        return supervisor
+
+    def fronting(self, limits: FrontLimits) -> FrontSupervisor | None:
+        """For agents; none where gRPC itself ends TLS."""
+        if not self.options.front:
+            return None
+        certificates = self.certificates
+        supervisor = FrontSupervisor(
+            self.options.front,
+            lambda: (certificates.identity.key, certificates.identity.chain, certificates.identity.roots),
+            limits,
+            partial(certificates.count_handshakes, AGENTS),
         )
         self._refreshed.append(supervisor.identity_changed)
         return supervisor
@@ -207,9 +224,15 @@ def secure(
         now_s=now_s,
         report=report,
     )
+    revocations.listen(streams.revoked)
     connections = ConnectionWatch(Connections(certificates.handshakes))
     peers = Certified(lambda: certificates.trust_domain, revocations, streams, connections.called)
-    return Security(options, certificates, revocations, streams, enrollment, peers, Pins(store), connections, own_store)
+    agents = Certified(
+        lambda: certificates.trust_domain, revocations, streams, connections.called, fronted=bool(options.front)
+    )
+    return Security(
+        options, certificates, revocations, streams, enrollment, peers, agents, Pins(store), connections, own_store
+    )
 
 
 def directory_of(options: TlsOptions) -> Directory:

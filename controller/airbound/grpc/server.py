@@ -16,6 +16,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from airbound.config import UNIX, Limits
+from airbound.fronting.configuration import Limits as FrontLimits
+from airbound.fronting.supervisor import FrontError
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
 from airbound.grpc.events_service import EVENTS_SERVICE, EventsService
@@ -39,6 +41,7 @@ from airbound.v1 import (
 
 if TYPE_CHECKING:
     from airbound.enrolling.supervisor import Supervisor
+    from airbound.fronting.supervisor import Supervisor as FrontSupervisor
     from airbound.grpc.security import Security
 
 OPERATIONS_SERVICE = operations_pb2.DESCRIPTOR.services_by_name["OperationsService"].full_name
@@ -98,6 +101,7 @@ class ControllerServer:
     port: int
     operator_ports: list[int]
     enrolling: "Supervisor | None"
+    front: "FrontSupervisor | None"
     _servers: list[grpc.aio.Server]
     _health: list[Any]
     _held: ExitStack  # paths of Unix sockets
@@ -114,6 +118,8 @@ class ControllerServer:
         self.runner.stop()
         enrolling = () if self.enrolling is None else (self.enrolling.stop(),)
         await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self._servers), *enrolling)
+        if self.front is not None:
+            await self.front.stop()
         self._held.close()
 
 
@@ -134,7 +140,7 @@ async def start(
     Raises:
         ListenError: an address is taken, not ours, or no address.
     """
-    peers = PlainText() if security is None else security.peers
+    peers = PlainText() if security is None else security.agents_peers
     credentials = None if security is None else partial(security.certificates.credentials, clients=True)
     taken_max = connections_max(limits.connections_max)
     agents = grpc.aio.server(options=(*AGENT_OPTIONS, *_limited(limits), *_at_most(taken_max)))
@@ -157,13 +163,22 @@ async def start(
         replicas_pb2_grpc.add_ReplicasServiceServicer_to_server(replicas, people)
         services[people] += (REPLICAS_SERVICE,)
     with ExitStack() as held:
+        front = (
+            None
+            if security is None
+            else security.fronting(FrontLimits(taken_max, limits.handshake_s, limits.idle_connection_s))
+        )
         ports = (
-            [_listen(agents, AGENTS, listen, held, credentials)],
+            [
+                _listen(agents, AGENTS, listen, held, credentials)
+                if front is None
+                else _listen_behind(front, agents, listen, held)
+            ],
             [_listen(people, OPERATORS, endpoint, held, credentials) for endpoint in operators],
         )
         enrolling = None if security is None else _enrolling(security, runner, held)
         keep = held.pop_all()
-    reports.port = ports[0][0]
+    reports.port, reports.front = ports[0][0], front
     if security is not None:
         security.add_services(agents, people, runner, enrolling.endpoint if enrolling else "")
         security.connections.ports = {
@@ -173,6 +188,12 @@ async def start(
         }
         security.connections.octets.ports = security.connections.ports
         security.connections.warned = Warned(limits.connections_per_address_warned, WITHOUT_CALL_WARNED, taken_max)
+    if front is not None:
+        try:
+            await front.start()
+        except FrontError as error:
+            keep.close()
+            raise ListenError(f"cannot listen on {listen}: {error.strerror}") from error
     servicers = []
     for server, names in services.items():
         servicer = health.aio.HealthServicer()
@@ -185,7 +206,7 @@ async def start(
         servicers.append(servicer)
     if enrolling is not None:
         enrolling.start()
-    return ControllerServer(runner, ports[0][0], ports[1], enrolling, [*services], servicers, keep)
+    return ControllerServer(runner, ports[0][0], ports[1], enrolling, front, [*services], servicers, keep)
 
 
 def _enrolling(security: "Security", runner: Runner, held: ExitStack) -> "Supervisor | None":
@@ -201,6 +222,19 @@ def _enrolling(security: "Security", runner: Runner, held: ExitStack) -> "Superv
         security.connections.ports = {ENROLLMENT: [port]}
         security.connections.closings = {**security.connections.closings, ENROLLMENT: supervisor.closed}
     return supervisor
+
+
+def _listen_behind(front: "FrontSupervisor", agents: grpc.aio.Server, endpoint: str, held: ExitStack) -> int:
+    """Of the front, which passes calls on by a Unix socket of its own."""
+    try:
+        port = front.listen(endpoint)
+        held.callback(front.close)
+        agents.add_insecure_port(f"unix:{front.calls}")
+    except OSError as error:
+        raise ListenError(f"cannot listen on {endpoint}: {error.strerror or error}") from error
+    except RuntimeError as error:
+        raise ListenError(f"cannot listen on {endpoint}: {error}") from error
+    return port
 
 
 def _limited(limits: Limits) -> tuple[tuple[str, int], ...]:

@@ -130,6 +130,10 @@ ENROLLMENT_PROCESSES = Family(
     "airbound_enrollment_processes_total", "counter",
     "Processes for enrolment that were started: one at the first device, and another whenever one has ended.",
 )  # fmt: skip
+FRONT_PROCESSES = Family(
+    "airbound_front_processes_total", "counter",
+    "Processes before the agents' port that were started: one, and another whenever one has ended.",
+)  # fmt: skip
 ENROLLED = Family(
     "airbound_enrolled", "gauge",
     "Names that have a certificate which has not ended, as counted within the last minute.", ("role",),
@@ -145,7 +149,7 @@ FAMILIES = (
     REPORTS, REFUSALS, COMMANDS, DECISIONS, FENCED, FAILURES, LOOP, TIMER_DELAY, LOG_DROPPED, CONFIG, CONFIG_APPLIED,
     CONFIG_ERRORS, STORE, STORE_CALLS, STORE_ERRORS, OWNED, REPLICA_MESSAGES, CERTIFICATES, HANDSHAKES,
     HANDSHAKES_FAILED, CONNECTIONS, WITHOUT_CALL, OF_ADDRESS, WITH_CALL, ENDED_WITHOUT_CALL, CONNECTIONS_CLOSED,
-    CONNECTIONS_EXCESSIVE, ENROLLMENT_PROCESSES, ENROLLED, OVERDUE,
+    CONNECTIONS_EXCESSIVE, FRONT_PROCESSES, ENROLLMENT_PROCESSES, ENROLLED, OVERDUE,
 )  # fmt: skip
 
 
@@ -201,6 +205,8 @@ def metrics(sample: ControllerSample, counted: Counted) -> Iterator[Metric]:
     yield _by(ENDED_WITHOUT_CALL, {port: count.ended_without_call_total for port, count in counts.items()})
     yield _labelled(CONNECTIONS_CLOSED, {(*labels,): count for labels, count in sample.connections_closed.items()})
     yield _by(CONNECTIONS_EXCESSIVE, sample.connections_excessive)
+    if sample.front_processes is not None:
+        yield _one(FRONT_PROCESSES, sample.front_processes)
     if sample.enrollment_processes is not None:
         yield _one(ENROLLMENT_PROCESSES, sample.enrollment_processes)
     yield _by(ENROLLED, {role: enrolled for role, (enrolled, _) in sample.enrolled.items()})

@@ -65,6 +65,7 @@ class Hooks:
     connections: Callable[[], Mapping[str, PortCount]] | None = None  # by port
     connections_closed: Callable[[], Mapping[tuple[str, str], int]] | None = None  # by port and cause
     connections_excessive: Callable[[], Mapping[str, int]] | None = None  # by port
+    front_processes: Callable[[], int] | None = None  # that were started
     enrollment_processes: Callable[[], int] | None = None  # that were started
     enrolled: Callable[[], Mapping[str, tuple[int, int]]] | None = None  # by role: names, of them overdue to renew
     log_lines_dropped: Callable[[], int] = lambda: 0

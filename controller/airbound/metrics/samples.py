@@ -173,6 +173,7 @@ class ControllerSample(NamedTuple):
     connections: Mapping[str, PortCount]
     connections_closed: Mapping[tuple[str, str], int]
     connections_excessive: Mapping[str, int]
+    front_processes: int | None
     enrollment_processes: int | None
     enrolled: Mapping[str, tuple[int, int]]
     switches: tuple[switch.SwitchSample, ...] = ()
@@ -216,6 +217,7 @@ def controller(engine: Engine, counts: Counts, measures: Measures, hooks: Hooks)
         connections={} if hooks.connections is None else dict(hooks.connections()),
         connections_closed={} if hooks.connections_closed is None else dict(hooks.connections_closed()),
         connections_excessive={} if hooks.connections_excessive is None else dict(hooks.connections_excessive()),
+        front_processes=None if hooks.front_processes is None else hooks.front_processes(),
         enrollment_processes=None if hooks.enrollment_processes is None else hooks.enrollment_processes(),
         enrolled={} if hooks.enrolled is None else dict(hooks.enrolled()),
         switches=tuple(map(switch.sample, engine.switches.all())),

@@ -3,6 +3,7 @@
 
 import datetime
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from cryptography import x509
@@ -42,14 +43,27 @@ class Certificate:
         return cls(certificate.serial_number, identity_of_uri(uri_of(certificate), trust_domain), not_after_s)
 
     @classmethod
+    def of_der(cls, der: bytes, trust_domain: str) -> "Certificate":
+        """Read it from DER.
+
+        Raises:
+            IdentityError: it is no certificate, or as for `of`.
+        """
+        return cls._read(x509.load_der_x509_certificate, der, trust_domain)
+
+    @classmethod
     def of_pem(cls, pem: bytes, trust_domain: str) -> "Certificate":
         """Read it from PEM.
 
         Raises:
             IdentityError: it is no certificate, or as for `of`.
         """
+        return cls._read(x509.load_pem_x509_certificate, pem, trust_domain)
+
+    @classmethod
+    def _read(cls, load: Callable[[bytes], x509.Certificate], octets: bytes, trust_domain: str) -> "Certificate":
         try:
-            return cls.from_x509(x509.load_pem_x509_certificate(pem), trust_domain)
+            return cls.from_x509(load(octets), trust_domain)
         except IdentityError:
             raise
         except (ValueError, x509.InvalidVersion) as error:

@@ -62,6 +62,12 @@ class TlsOptions:
     name: Annotated[
         str, AfterValidator(_name), Field(description="of this controller in its certificate; empty: the host's")
     ] = ""
+    front: Annotated[
+        File,
+        Field(
+            description="program of HAProxy, which then ends TLS for agents in a process of its own; empty: gRPC does"
+        ),
+    ] = ""
     enrollment: Annotated[
         str, AfterValidator(_endpoint), Field(description="where devices use their tokens; empty: nowhere")
     ] = DEFAULT_ENROLLMENT

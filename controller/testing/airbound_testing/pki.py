@@ -30,10 +30,15 @@ HOUR = datetime.timedelta(hours=1)
 
 
 class Site:
-    """A directory with an authority, and a clock that is `ahead_s` of the machine's."""
+    """A directory with an authority, and a clock that is `ahead_s` of the machine's. `front` is the program before the
+    agents' ports of its controllers, if there is one.
+    """
 
-    def __init__(self, path: Path, trust_domain: str = DEFAULT_TRUST_DOMAIN, ahead_s: float = 0.0) -> None:
+    def __init__(
+        self, path: Path, trust_domain: str = DEFAULT_TRUST_DOMAIN, ahead_s: float = 0.0, *, front: str = ""
+    ) -> None:
         self.ahead_s = ahead_s
+        self.front = front
         self.directory = Directory(path)
         self.authority = self.directory.init(trust_domain, self.now())
 
@@ -52,7 +57,7 @@ class Site:
         """TLS for a controller on loopback, with a store in memory, or with the one that other replicas have."""
         store = MemoryStore(memory or Memory())
         await store.start(f"replica{id(store)}", lambda _: None, lambda: None)
-        options = TlsOptions(directory=str(self.directory.path), enrollment=LOOPBACK, name="test")
+        options = TlsOptions(directory=str(self.directory.path), enrollment=LOOPBACK, name="test", front=self.front)
         security = secure(options, store, self.now_s, lifetimes)
         try:
             async with security.kept_current():

@@ -140,14 +140,17 @@ def controller(
     return made
 
 
-def controller_with_tls(directory: Path, authority: Path, more: str = "") -> Process:
-    """A controller with the authority of a directory, and with metrics; `more` is TOML."""
+def controller_with_tls(directory: Path, authority: Path, more: str = "", *, front: bool = False) -> Process:
+    """A controller with the authority of a directory, and with metrics, its agents' port behind HAProxy if `front`;
+    `more` is TOML.
+    """
     port, operators, metrics, enrollment = free_port(), free_port(), free_port(), free_port()
     config = directory / "tls.toml"
     config.write_text(
         f'listen = "127.0.0.1:{port}"\noperators = ["127.0.0.1:{operators}"]\n'
         f'[metrics]\nlisten = "127.0.0.1:{metrics}"\n'
         f'[tls]\ndirectory = "{authority}"\nenrollment = "127.0.0.1:{enrollment}"\nname = "test"\n'
+        f'front = "{haproxy_program() if front else ""}"\n'
         f"[identity]\nmatch_addresses = false\n{more}",
         encoding="utf-8",
     )
@@ -181,12 +184,16 @@ def haproxy(directory: Path, targets: list[str]) -> Process:
     )
 
 
+def haproxy_program() -> str:
+    """Where HAProxy is; sbin is in few users' PATH."""
+    return shutil.which("haproxy") or "/usr/sbin/haproxy"
+
+
 def haproxy_of(directory: Path, port: int, configuration: str) -> Process:
     """A load balancer with this configuration, which listens on a port of the loopback interface."""
     config = directory / "haproxy.cfg"
     config.write_text(configuration, encoding="ascii")
-    program = shutil.which("haproxy") or "/usr/sbin/haproxy"
-    return Process([program, "-db", "-f", str(config)], port, directory / "haproxy.log")
+    return Process([haproxy_program(), "-db", "-f", str(config)], port, directory / "haproxy.log")
 
 
 def redis(directory: Path, name: str = "redis") -> Process:

@@ -12,7 +12,7 @@ import pytest
 
 from airbound.core.addresses import address_from_text
 from airbound.enrolling.front import Front, FrontLimits, remote_of
-from airbound.enrolling.listening import opened
+from airbound.runtime.listening import opened
 from airbound_testing.agents import WAIT_S
 
 PATIENT = FrontLimits(octets=1000, seconds=600, connections=4)

@@ -27,6 +27,7 @@ from airbound_testing.abuse import FLOODS, PATH, Abuser
 from airbound_testing.agents import FakePhone
 from airbound_testing.live import MACS, LiveController, upload
 from airbound_testing.pki import Site
+from airbound_testing.processes import haproxy_program
 
 PATIENT = Limits(handshake_s=600, idle_connection_s=600, first_report_s=600)
 SHORT = Limits(handshake_s=3.0, idle_connection_s=3.0)  # a busy machine takes a second for a handshake
@@ -77,8 +78,8 @@ class World:
 
 
 @asynccontextmanager
-async def world_of(tmp_path: Path, limits: Limits) -> AsyncIterator[World]:
-    site = Site(tmp_path / "ca")
+async def world_of(tmp_path: Path, limits: Limits, front: str = "") -> AsyncIterator[World]:
+    site = Site(tmp_path / "ca", front=front)
     async with (
         site.security() as security,
         LiveController(
@@ -93,20 +94,27 @@ async def world_of(tmp_path: Path, limits: Limits) -> AsyncIterator[World]:
             made.abuser.close_all()
 
 
+@pytest.fixture(params=["grpc", "haproxy"])
+def front(request: pytest.FixtureRequest) -> str:
+    """Where agents' connections end: at gRPC, or at HAProxy before it (tests/fronting has what differs)."""
+    return haproxy_program() if request.param == "haproxy" else ""
+
+
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with world_of(tmp_path, SHORT) as made:
+async def world(tmp_path: Path, front: str) -> AsyncIterator[World]:
+    async with world_of(tmp_path, SHORT, front) as made:
         yield made
 
 
 @pytest.fixture
-async def patient(tmp_path: Path) -> AsyncIterator[World]:
+async def patient(tmp_path: Path, front: str) -> AsyncIterator[World]:
     """With limits in time that no test waits for."""
     (tmp_path / "patient").mkdir()
-    async with world_of(tmp_path / "patient", PATIENT) as made:
+    async with world_of(tmp_path / "patient", PATIENT, front) as made:
         yield made
 
 
+@pytest.mark.parametrize("front", ["grpc"], indirect=True)
 async def test_a_hundred_half_open_connections_are_counted_and_ended(world: World, patient: World) -> None:
     for peer in (patient, world):
         await peer.abuser.many(peer.abuser.half_open, 100)
@@ -131,9 +139,9 @@ async def test_three_hundred_handshakes_without_a_certificate(world: World) -> N
     await world.others_are_served()
 
 
-async def test_garbage_before_within_and_after_tls(tmp_path: Path) -> None:
+async def test_garbage_before_within_and_after_tls(tmp_path: Path, front: str) -> None:
     """The abuser waits for the end of each connection, but for those with garbage within TLS."""
-    async with world_of(tmp_path, replace(PATIENT, streams_per_name_max=0)) as world:
+    async with world_of(tmp_path, replace(PATIENT, streams_per_name_max=0), front) as world:
         await world.abuser.many(world.abuser.garbage, 90)
         await world.counted(open=2, with_call_total=32, ended_without_call_total=60)
         assert world.refused(Code.MALFORMED) == 30
@@ -163,8 +171,8 @@ async def test_streams_of_one_name_are_limited(patient: World) -> None:
     assert len(patient.live.runner._limits._by_principal) == 2
 
 
-async def test_a_stream_without_a_report_is_ended(tmp_path: Path) -> None:
-    async with world_of(tmp_path, Limits(first_report_s=1.0, streams_per_name_max=0)) as world:
+async def test_a_stream_without_a_report_is_ended(tmp_path: Path, front: str) -> None:
+    async with world_of(tmp_path, Limits(first_report_s=1.0, streams_per_name_max=0), front) as world:
         await world.abuser.many(world.abuser.stream, 20)
 
         async def refused() -> bool:
@@ -175,10 +183,10 @@ async def test_a_stream_without_a_report_is_ended(tmp_path: Path) -> None:
 
 
 async def test_a_slow_reader_is_ended_and_what_waits_for_it_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, front: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "END_WITHIN_S", 0.5)
-    async with world_of(tmp_path, Limits(slow_reader_s=0.5)) as world:
+    async with world_of(tmp_path, Limits(slow_reader_s=0.5), front) as world:
         await world.abuser.slow_reader()
         session = await _session(world, "evil")
         bounds = tuple(Bound(bytes([32, 1, *divmod(number, 256), *bytes(12)]), 1, 2) for number in range(5_000))
@@ -202,12 +210,13 @@ async def test_a_slow_reader_is_ended_and_what_waits_for_it_is_bounded(
         async def hung_up() -> bool:
             return world.abuser.ended() == 1
 
-        await world.live.until(hung_up)  # the connection as well
+        if not front:  # HAProxy ends the stream, and the connection when it was without one for long enough
+            await world.live.until(hung_up)
         await world.others_are_served()
 
 
-async def test_memory_does_not_grow_with_what_a_slow_reader_is_sent(tmp_path: Path) -> None:
-    async with world_of(tmp_path, Limits(slow_reader_s=600)) as world:
+async def test_memory_does_not_grow_with_what_a_slow_reader_is_sent(tmp_path: Path, front: str) -> None:
+    async with world_of(tmp_path, Limits(slow_reader_s=600), front) as world:
         await world.abuser.slow_reader()
         session = await _session(world, "evil")
         bounds = tuple(Bound(bytes([32, 1, *divmod(number, 256), *bytes(12)]), 1, 2) for number in range(5_000))
@@ -231,10 +240,10 @@ def _rss_mb() -> float:
 
 
 async def test_a_revoked_stream_ends_though_its_peer_does_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, front: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "END_WITHIN_S", 0.2)
-    async with world_of(tmp_path, Limits()) as world:
+    async with world_of(tmp_path, Limits(), front) as world:
         await world.abuser.slow_reader()
         session = await _session(world, "evil")
         bounds = tuple(Bound(bytes([32, 1, *divmod(number, 256), *bytes(12)]), 1, 2) for number in range(5_000))
@@ -269,12 +278,15 @@ async def _session(world: World, name: str) -> sessions.Session:
     return found[0]
 
 
-async def test_what_is_above_a_limit_is_logged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("front", ["grpc"], indirect=True)
+async def test_what_is_above_a_limit_is_logged_once(
+    tmp_path: Path, front: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limits = Limits(handshake_s=600, connections_per_address_warned=8, connections_max=12)
     events: list[str] = []
     monkeypatch.setattr("airbound.grpc.server.WITHOUT_CALL_WARNED", 5)
     monkeypatch.setattr("airbound.grpc.connection_watch.log.event", lambda *text: events.append(" ".join(text[1:])))
-    async with world_of(tmp_path, limits) as world:
+    async with world_of(tmp_path, limits, front) as world:
         await world.abuser.many(lambda _: world.abuser.plain(), 30)
 
         async def full() -> bool:
@@ -291,9 +303,9 @@ async def test_what_is_above_a_limit_is_logged_once(tmp_path: Path, monkeypatch:
         await world.others_are_served()
 
 
-async def test_entries_of_one_name_are_limited_over_all_of_its_streams(tmp_path: Path) -> None:
+async def test_entries_of_one_name_are_limited_over_all_of_its_streams(tmp_path: Path, front: str) -> None:
     """256 entries at once; the controller's clock stands still."""
-    async with world_of(tmp_path, Limits(entries_per_s=256.0)) as world:
+    async with world_of(tmp_path, Limits(entries_per_s=256.0), front) as world:
         evil = world.site.client("terminal", "evil")
         destinations = [upload(address=bytes([10, 0, 5, number])) for number in range(200)]
         async with (

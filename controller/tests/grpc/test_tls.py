@@ -50,6 +50,7 @@ from airbound.v1 import (
 from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
 from airbound_testing.live import BSSID, LOOPBACK, MACS, LiveController, upload
 from airbound_testing.pki import Client, Site, nobody, request
+from airbound_testing.processes import haproxy_program
 from airbound_testing.scrapes import scrape
 
 HOUR = datetime.timedelta(hours=1)
@@ -88,9 +89,10 @@ class World:
         return pki_pb2_grpc.EnrollmentAdminServiceStub(self.live.channel_of_operator())
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path / "ca")
+@pytest.fixture(params=["grpc", "haproxy"])
+def site(tmp_path: Path, request: pytest.FixtureRequest) -> Site:
+    """Agents' connections end at gRPC, or at HAProxy: what they find is the same."""
+    return Site(tmp_path / "ca", front=haproxy_program() if request.param == "haproxy" else "")
 
 
 @pytest.fixture
@@ -113,6 +115,19 @@ def reason_of(error: grpc.aio.AioRpcError) -> str:
     return dict(error.trailing_metadata() or ()).get(REASON_KEY, "")  # type: ignore[arg-type,return-value]
 
 
+def check_refusal(
+    site: Site, error: grpc.aio.AioRpcError, status: grpc.StatusCode, reason: str = "", details: str = ""
+) -> None:
+    """Before version 3.2 HAProxy ends a stream that was refused with another error behind the answer, which gRPC's C
+    core takes for the status; agents are of Go, which takes the answer's
+    (https://github.com/haproxy/haproxy/issues/1219).
+    """
+    assert reason_of(error) == reason
+    if not site.front:
+        assert error.code() is status
+        assert details in (error.details() or "")
+
+
 async def failure(call: Any) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await asyncio.wait_for(call, WAIT_S)
@@ -129,7 +144,15 @@ async def test_a_cell_works_and_names_are_those_of_the_certificates(world: World
     streams = [terminal.stream for terminal in world.live.runner.engine.terminals()]
     assert {stream.address for stream in streams} == {bytes([127, 0, 0, 1])}
     assert len(world.security.streams) == 3
-    assert world.security.certificates.handshakes()["agents"] >= 3
+
+
+async def test_handshakes_are_counted(world: World) -> None:
+    await world.live.uploading(2)
+
+    async def all_of_them() -> bool:  # HAProxy is asked every 5 s
+        return world.security.connections.handshakes()["agents"] >= 3
+
+    await world.live.until(all_of_them)
 
 
 async def test_a_name_has_so_many_streams_whatever_others_of_its_address_have(site: Site) -> None:
@@ -140,8 +163,8 @@ async def test_a_name_has_so_many_streams_whatever_others_of_its_address_have(si
             await first.until(lambda: first.reporting.interval_ms != 0)
             async with FakePhone(live.target, MACS[0], client.secured()) as second:
                 error = await ended(second)
-            assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-            assert error.details() == "more than 1 streams from terminal/phone0"
+            details = "more than 1 streams from terminal/phone0"
+            check_refusal(site, error, grpc.StatusCode.RESOURCE_EXHAUSTED, "TOO_MANY_STREAMS", details)
             other = await live.phone(1)
             await other.report(upload(), monotonic_us=1)
             await other.until(lambda: other.reporting.interval_ms != 0)
@@ -194,8 +217,8 @@ def _for_servers(site: Site) -> Client:
 async def test_another_role_is_no_terminal(world: World, role: CertificateRole) -> None:
     async with FakePhone(world.live.target, MACS[0], world.site.client(role, "x").secured()) as phone:
         error = await ended(phone)
-    assert (error.code(), reason_of(error)) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_ROLE")
-    assert error.details() == f"the certificate is for {role}/x, not for this service"
+    details = f"the certificate is for {role}/x, not for this service"
+    check_refusal(world.site, error, grpc.StatusCode.PERMISSION_DENIED, "WRONG_ROLE", details)
     assert world.refused(Code.WRONG_ROLE) == 1
 
 
@@ -210,7 +233,7 @@ async def test_a_certificate_without_an_identity_of_the_trust_domain(world: Worl
     stranger = world.site.client("terminal", "x", by=replace(world.site.authority, trust_domain="other.example"))
     async with FakePhone(world.live.target, MACS[0], stranger.secured()) as phone:
         error = await ended(phone)
-    assert (error.code(), reason_of(error)) == (grpc.StatusCode.PERMISSION_DENIED, "NO_IDENTITY")
+    check_refusal(world.site, error, grpc.StatusCode.PERMISSION_DENIED, "NO_IDENTITY")
     assert world.refused(Code.NO_IDENTITY) == 1
 
 
@@ -220,7 +243,7 @@ async def test_a_certificate_that_is_over_by_our_clock(world: World) -> None:
     world.site.ahead_s = 60
     async with FakePhone(world.live.target, MACS[0], client.secured()) as phone:
         error = await ended(phone)
-    assert (error.code(), reason_of(error)) == (grpc.StatusCode.UNAUTHENTICATED, "CERTIFICATE_EXPIRED")
+    check_refusal(world.site, error, grpc.StatusCode.UNAUTHENTICATED, "CERTIFICATE_EXPIRED")
     assert world.refused(Code.CERTIFICATE_EXPIRED) == 1
 
 
@@ -237,7 +260,7 @@ async def test_operators_only_are_served_on_the_operators_port(world: World) -> 
                 ),
             ):
                 error = await failure(call)
-                assert (error.code(), reason_of(error)) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_ROLE")
+                check_refusal(world.site, error, grpc.StatusCode.PERMISSION_DENIED, "WRONG_ROLE")
             stub: Any = operations_pb2_grpc.OperationsServiceStub(open_channel)
             events: Any = events_pb2_grpc.EventsServiceStub(open_channel)  # type: ignore[no-untyped-call]
             live: Any = live_pb2_grpc.LiveServiceStub(open_channel)  # type: ignore[no-untyped-call]
@@ -312,6 +335,16 @@ async def test_a_connection_of_an_older_tls(
     context.maximum_version = version
     context.set_alpn_protocols(["h2"])
     host, _, port = world.live.target.rpartition(":")
+    front = world.live.running.front
+    if front is not None and refusals:
+        with pytest.raises(ssl.SSLError, match="protocol version"):
+            await asyncio.open_connection(host, int(port), ssl=context)
+
+        async def counted() -> bool:
+            return front.failures == {"tls_version": 1}
+
+        await world.live.until(counted)
+        return
     _, writer = await asyncio.open_connection(host, int(port), ssl=context)
     writer.write(call_of("/airbound.v1.TerminalService/Connect"))
 
@@ -354,8 +387,8 @@ async def test_a_revoked_certificate_ends_its_open_stream_and_no_other(world: Wo
         done = await world.admin().Revoke(pki_pb2.RevokeRequest(serial=serial, reason="stolen"))
         assert (list(done.serials), done.streams) == ([serial], 1)
         error = await ended(phone)
-        assert (error.code(), reason_of(error)) == (grpc.StatusCode.PERMISSION_DENIED, "CERTIFICATE_REVOKED")
-        assert error.details() == f"the certificate {serial} is revoked"
+        details = f"the certificate {serial} is revoked"
+        check_refusal(world.site, error, grpc.StatusCode.PERMISSION_DENIED, "CERTIFICATE_REVOKED", details)
         await phone.connect_again(world.live.target)
         assert reason_of(await ended(phone)) == "CERTIFICATE_REVOKED"
     assert world.refused(Code.CERTIFICATE_REVOKED) == 1
@@ -419,8 +452,8 @@ async def test_an_open_stream_ends_with_its_certificate(world: World) -> None:
         world.site.ahead_s = 61
         world.security.streams.check()
         error = await ended(phone)
-    assert (error.code(), reason_of(error)) == (grpc.StatusCode.UNAUTHENTICATED, "CERTIFICATE_EXPIRED")
-    assert "the certificate ended at" in (error.details() or "")
+    details = "the certificate ended at"
+    check_refusal(world.site, error, grpc.StatusCode.UNAUTHENTICATED, "CERTIFICATE_EXPIRED", details)
     assert world.live.access_point.error is None
 
 
@@ -436,7 +469,7 @@ async def test_an_operator_who_watches_is_ended_with_the_certificate(world: Worl
         done = await world.admin().Revoke(pki_pb2.RevokeRequest(identity="operator/alice", reason="left"))
         assert done.streams == 1
         error = await failure(_to_the_end(watch))
-        assert (error.code(), reason_of(error)) == (grpc.StatusCode.PERMISSION_DENIED, "CERTIFICATE_REVOKED")
+        check_refusal(world.site, error, grpc.StatusCode.PERMISSION_DENIED, "CERTIFICATE_REVOKED")
 
 
 async def _to_the_end(call: Any) -> None:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that come through a front: a proxy on this machine that ends TLS and HTTP/2, verifies certificates, and passes
+agents' calls on by a Unix socket (airbound/fronting). gRPC's own HTTP/2 has no limit on header blocks
+(docs/decisions/0053-a-front-for-agents.md); a front's has.
+
+It says who calls in three fields, which it removes from what its peers send. Whoever may connect to the socket is
+believed: it is in a directory that only the controller's user may enter.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from airbound.core.reasons import Code, Reason, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+UNIX_PEER = "unix:"
+CERTIFICATE_FIELD = "airbound-peer-certificate-bin"
+"""DER; gRPC takes base64 out of a field of such a name."""
+VERSION_FIELD = "airbound-peer-tls"
+ADDRESS_FIELD, PORT_FIELD = "airbound-peer-address", "airbound-peer-port"
+
+
+def is_behind(context: Any) -> bool:
+    """Whether a call of the agents' port came by the Unix socket, which is the front's alone."""
+    name: str = context.peer()
+    return name.startswith(UNIX_PEER)
+
+
+def peer_name(context: Any) -> str:
+    """A peer's name as gRPC writes it, by what the front says; gRPC's own where that says nothing."""
+    address, port = _field(context, ADDRESS_FIELD), _field(context, PORT_FIELD)
+    if not isinstance(address, str) or not address or not isinstance(port, str) or not port.isdecimal():
+        return str(context.peer())
+    mapped = address.removeprefix("::ffff:")
+    if ":" in mapped:
+        return f"ipv6:%5B{mapped}%5D:{port}"
+    return f"ipv4:{mapped}:{port}"
+
+
+def certificate_der(context: Any) -> bytes:
+    """The certificate that the peer proved to have, as the front verified it.
+
+    Raises:
+        RefusedError: the front tells of none.
+    """
+    found = _field(context, CERTIFICATE_FIELD)
+    if not isinstance(found, bytes) or not found:
+        raise RefusedError(Reason(Code.NO_CERTIFICATE))
+    return found
+
+
+def tls_version(context: Any) -> str:
+    """Of the peer's connection; empty if the front does not tell."""
+    found = _field(context, VERSION_FIELD)
+    return found if isinstance(found, str) else ""
+
+
+def _field(context: Any, name: str) -> str | bytes | None:
+    """The only field of a name; None if there is none, or more than one: the front adds its own once."""
+    metadata: Sequence[tuple[str, str | bytes]] = context.invocation_metadata() or ()
+    values = [value for key, value in metadata if key == name]
+    return values[0] if len(values) == 1 else None

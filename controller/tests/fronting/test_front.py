@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real HAProxy before a real controller, over loopback: what tests/grpc/test_tls.py and test_limits.py do not have,
+which run with it as well.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from airbound.core.reasons import Code
+from airbound.grpc import front_fields, server
+from airbound.grpc.security import Security
+from airbound.grpc.session import REASON_KEY
+from airbound.pki.authority import new_key
+from airbound.v1 import enrollment_pb2, enrollment_pb2_grpc, terminal_pb2_grpc
+from airbound_testing import processes
+from airbound_testing.agents import WAIT_S, FakePhone, channel
+from airbound_testing.live import MACS, LiveController, upload
+from airbound_testing.pki import Site, request
+from airbound_testing.processes import haproxy_program
+
+
+class World:
+    def __init__(self, site: Site, security: Security, live: LiveController) -> None:
+        self.site, self.security, self.live = site, security, live
+
+    @property
+    def front(self) -> Any:
+        return self.live.running.front
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    site = Site(tmp_path / "ca", front=haproxy_program())
+    async with (
+        site.security() as security,
+        LiveController(security=security, secured=lambda role, name: site.client(role, name).secured()) as live,
+    ):
+        yield World(site, security, live)
+
+
+async def test_a_peer_cannot_say_who_it_is(world: World) -> None:
+    """Fields of the names that the front uses are removed from what peers send, whatever their case and number."""
+    admin = world.site.client("access-point", "ap")
+    forged = (
+        (front_fields.CERTIFICATE_FIELD, admin.certificate.public_bytes(Encoding.DER)),
+        (front_fields.CERTIFICATE_FIELD, b"x"),
+        (front_fields.ADDRESS_FIELD, "192.0.2.99"),
+        (front_fields.PORT_FIELD, "1"),
+        (front_fields.VERSION_FIELD, "TLSv1.3"),
+    )
+    async with channel(world.live.target, world.site.client("terminal", "liar").secured()) as opened:
+        stub: Any = terminal_pb2_grpc.TerminalServiceStub(opened)
+        call = stub.Connect(metadata=forged)
+        async with asyncio.timeout(WAIT_S):
+            while len(world.live.runner._sessions) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        streams = [session.stream for session in world.live.runner._sessions.values()]
+        (liar,) = (stream for stream in streams if stream.principal.role == "terminal")
+        assert liar.principal.name == "liar"
+        assert liar.address == bytes([127, 0, 0, 1])
+        call.cancel()
+
+
+async def test_who_calls_by_the_controllers_own_socket_without_a_word_of_the_front_is_refused(world: World) -> None:
+    async with grpc.aio.insecure_channel(f"unix:{world.front.calls}") as opened:
+        stub: Any = terminal_pb2_grpc.TerminalServiceStub(opened)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await asyncio.wait_for(stub.Connect().read(), WAIT_S)
+    reason = dict(caught.value.trailing_metadata() or ()).get(REASON_KEY)
+    assert reason == Code.TLS_VERSION.name
+
+
+async def test_nobody_else_may_use_its_sockets(world: World) -> None:
+    directory = world.front.calls.parent
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert sorted(path.name for path in directory.iterdir()) == ["admin", "calls"]  # no key, no configuration
+
+
+async def test_a_process_that_dies_is_followed_by_another_and_agents_come_back(world: World) -> None:
+    await world.live.uploading(1)
+    first = world.front.pid
+    os.kill(first, signal.SIGKILL)
+
+    async def again() -> bool:
+        return world.front.pid not in {None, first} and world.front.processes_total() == 2
+
+    await world.live.until(again)
+    async with FakePhone(world.live.target, MACS[1], world.site.client("terminal", "b").secured()) as phone:
+        await phone.report(upload(), monotonic_us=1)
+        await phone.until(lambda: phone.reporting.interval_ms != 0)
+
+
+async def test_it_ends_with_its_controller(tmp_path: Path) -> None:
+    """However that ends: otherwise it would hold the port."""
+    site = Site(tmp_path / "ca")
+    made = processes.controller_with_tls(tmp_path, site.directory.path, front=True)
+    async with made as process:
+        (pid,) = _children(process.pid)
+        await process.kill()
+        async with asyncio.timeout(WAIT_S):
+            while _is_there(pid):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    async with made:  # the port is free
+        pass
+
+
+def _is_there(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+def _children(pid: int) -> list[int]:
+    found = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    return [child for child in found if "haproxy" in Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8")]
+
+
+async def test_a_certificate_is_renewed_through_it(world: World) -> None:
+    client = world.site.client("terminal", "phone")
+    async with channel(world.live.target, client.secured()) as opened:
+        stub: Any = enrollment_pb2_grpc.CertificateServiceStub(opened)
+        answer = await stub.Renew(enrollment_pb2.RenewRequest(request=request(new_key(), SHA256())), timeout=WAIT_S)
+    assert answer.credentials.certificate
+
+
+async def test_a_stream_that_only_reports_is_not_silent(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HAProxy's time without a word counts both directions: an access point is sent nothing for hours."""
+    monkeypatch.setattr("airbound.fronting.configuration.STREAM_SILENT_S", 1)
+    os.kill(world.front.pid, signal.SIGTERM)  # the next one has the new time
+
+    async def again() -> bool:
+        return world.front.processes_total() == 2
+
+    await world.live.until(again)
+    async with FakePhone(world.live.target, MACS[1], world.site.client("terminal", "b").secured()) as phone:
+        for number in range(1, 31):
+            await phone.report(upload(), monotonic_us=number)
+            await asyncio.sleep(0.1)
+        assert phone.error is None
+        await asyncio.wait_for(phone.ended.wait(), WAIT_S)  # and one that says nothing is ended
+
+
+async def test_a_program_that_is_none_is_named(tmp_path: Path) -> None:
+    site = Site(tmp_path / "ca", front="/nowhere/haproxy")
+    async with site.security() as security:
+        with pytest.raises(server.ListenError, match=r"\[tls\] front: /nowhere/haproxy is no program"):
+            async with LiveController(security=security, secured=lambda role, name: site.client(role, name).secured()):
+                pass
+
+
+async def test_a_program_that_is_another_says_so(tmp_path: Path) -> None:
+    site = Site(tmp_path / "ca", front="/bin/false")
+    async with site.security() as security:
+        with pytest.raises(server.ListenError, match="/bin/false: it ended at once"):
+            async with LiveController(security=security, secured=lambda role, name: site.client(role, name).secured()):
+                pass
