@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airbound_lab.errors import LabError
+from airbound_lab.run import processor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,12 +75,15 @@ def boot(
     console = directory / "console.log"
     # A clean environment: the kernel passes every variable that it has no use for to the guest's first process.
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(directory)}
-    with console.open("wb") as output:
+    with console.open("wb") as output, processor.own_processor() as processors:
         guest = subprocess.Popen(
             command, cwd=directory, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             start_new_session=True,
         )  # fmt: skip
         try:
+            # What the guest's kernel starts is where its kernel is. One that ended at once is reported below.
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(guest.pid, processors)
             while guest.poll() is None:
                 if stopped():
                     raise LabError("stopped")
