@@ -26,6 +26,7 @@ from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.peers import PlainText
 from airbound.grpc.ports import AGENTS, ENROLLMENT, OPERATORS
 from airbound.grpc.session import REPORT_BYTES_MAX
+from airbound.pki.options import enrollment_endpoint
 from airbound.runtime.connections import WITHOUT_CALL_WARNED, Warned
 from airbound.runtime.descriptors import connections_max
 from airbound.runtime.reception import Alone, Reception
@@ -176,7 +177,7 @@ async def start(
             ],
             [_listen(people, OPERATORS, endpoint, held, credentials) for endpoint in operators],
         )
-        enrolling = None if security is None else _enrolling(security, runner, held)
+        enrolling = None if security is None else _enrolling(security, runner, listen, held)
         keep = held.pop_all()
     reports.port, reports.front = ports[0][0], front
     if security is not None:
@@ -209,11 +210,11 @@ async def start(
     return ControllerServer(runner, ports[0][0], ports[1], enrolling, front, [*services], servicers, keep)
 
 
-def _enrolling(security: "Security", runner: Runner, held: ExitStack) -> "Supervisor | None":
+def _enrolling(security: "Security", runner: Runner, listen: str, held: ExitStack) -> "Supervisor | None":
     """What serves enrolment, if there is to be something here."""
     supervisor = security.enrolling(runner)
     if supervisor is not None:
-        endpoint = security.options.enrollment
+        endpoint = enrollment_endpoint(security.options.enrollment, listen)
         try:
             port = supervisor.listen(endpoint)
         except OSError as error:

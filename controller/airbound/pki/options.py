@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from airbound.pki.identities import NAME_MAX_CHARACTERS
 
-DEFAULT_ENROLLMENT = "0.0.0.0:50053"
+DEFAULT_ENROLLMENT = ":50053"
 PORT_MAX = 65_535
 
 _STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
@@ -23,11 +23,18 @@ def _path(value: str) -> str:
 
 
 def _endpoint(value: str) -> str:
-    host, _, port = value.rpartition(":")
+    host, colon, port = value.rpartition(":")
     plain = ":" not in host or (host.startswith("[") and host.endswith("]"))
-    if not value or (host and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= PORT_MAX):
+    if not value or (colon and plain and re.fullmatch(r"[0-9]{1,5}", port) and int(port) <= PORT_MAX):
         return value
-    raise ValueError("expected ADDRESS:PORT, such as 0.0.0.0:50053 or [::]:50053, or nothing")
+    raise ValueError("expected ADDRESS:PORT or :PORT, such as 0.0.0.0:50053 or :50053, or nothing")
+
+
+def enrollment_endpoint(enrollment: str, listen: str) -> str:
+    """Where enrolment listens, ADDRESS:PORT; empty: nowhere. Without an address it is that of `listen`, so that a
+    controller that agents reach on loopback alone makes no certificates for other machines either.
+    """
+    return f"{listen.rpartition(':')[0]}{enrollment}" if enrollment.startswith(":") else enrollment
 
 
 def _name(value: str) -> str:
@@ -69,7 +76,9 @@ class TlsOptions:
         ),
     ] = ""
     enrollment: Annotated[
-        str, AfterValidator(_endpoint), Field(description="where devices use their tokens; empty: nowhere")
+        str,
+        AfterValidator(_endpoint),
+        Field(description="where devices use their tokens; :PORT: at the address of `listen`; empty: nowhere"),
     ] = DEFAULT_ENROLLMENT
     agent_days: Annotated[float, Field(ge=0.01, le=397, description="life of the certificates of agents")] = 30.0
     operator_days: Annotated[float, Field(ge=0.01, le=397, description="life of the certificates of operators")] = 30.0
