@@ -9,6 +9,7 @@ from typing import Literal, TextIO
 When = Literal["auto", "always", "never"]
 
 BOLD, DIM, RED, GREEN, YELLOW, BLUE, CYAN = "1", "2", "31", "32", "33", "34", "36"
+BLACK_ON_WHITE = "30;107"
 
 
 def is_wanted(when: When, stream: TextIO) -> bool:

@@ -12,6 +12,10 @@ from airbound.endpoints import host_and_port
 
 PREFIX = "airbound1"
 DISCARD = 9  # any port: a UDP socket that connects sends nothing
+LOCAL = (
+    "this controller listens on loopback: only devices on its own machine reach it, until its configuration has"
+    " `listen` and `enrollment` at an address of its network"
+)
 SOMEWHERE = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))  # RFC 5737, RFC 3849: on no network
 
 
@@ -37,7 +41,7 @@ def host_of(operators: str) -> str:
     """
     if not operators.startswith("unix:"):
         host, _ = host_and_port(operators)
-        return "" if _is_loopback(host) else host
+        return "" if is_loopback(host) else host
     for there, family in SOMEWHERE:
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((there, DISCARD))
@@ -45,8 +49,9 @@ def host_of(operators: str) -> str:
     return ""
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only the machine itself reaches this address."""
     try:
-        return ip_address(host).is_loopback
+        return ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
     except ValueError:
         return host == "localhost"

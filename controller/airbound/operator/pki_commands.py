@@ -9,10 +9,11 @@ import getpass
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from airbound.pki.identities import CLIENT_ROLES, DEFAULT_TRUST_DOMAIN
 from airbound.pki.options import DEFAULT_ENROLLMENT
@@ -62,7 +63,8 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
     commands = _Commands(around)
     options = command(
         "enroll", commands.enroll, "make a token by which a device or a person gets a certificate",
-        " access-point ap-roof", " terminal phone-17 --expires 7d", " operator alice --json", parents=(client,),
+        " access-point ap-roof", " terminal phone-17 --expires 7d", " terminal laptop-1 --out laptop-1.join",
+        " operator alice --json", parents=(client,),
     )  # fmt: skip
     options.add_argument("role", choices=CLIENT_ROLES)
     options.add_argument("name", metavar="NAME", help="letters, digits and . - _, at most 64; stays with the device")
@@ -75,6 +77,11 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
         help="by which devices reach the controller, for the string that they join by; default"
         f" ${PUBLIC_HOST_VARIABLE}, or the host of --controller",
     )  # fmt: skip
+    options.add_argument(
+        "--out", type=Path, metavar="FILE",
+        help="write what the device joins by to a file that only you may read, and print no token",
+    )  # fmt: skip
+    options.add_argument("--force", action="store_true", help="give a file that is there another name")
     options = command(
         "enrolled", commands.enrolled, "list who has a certificate", "", " --role terminal --json", parents=(client,)
     )
@@ -170,21 +177,46 @@ def _add_issue(options: argparse.ArgumentParser, days: int, default_out: str) ->
     options.add_argument("--force", action="store_true", help="give files that are there another name")
 
 
-def _joining(client: "Client", arguments: argparse.Namespace, answer: "pki_pb2.IssueTokenResponse") -> str:
-    """What a device joins by; empty if it has no `join`, or if nobody knows where it reaches the controller."""
+def _joining(
+    client: "Client", arguments: argparse.Namespace, answer: "pki_pb2.IssueTokenResponse"
+) -> "tuple[str, str]":
+    """What a device joins by, and a remark; empty if it has no `join`, or if nobody knows where it reaches the
+    controller.
+    """
     from airbound.endpoints import host_and_port
     from airbound.operator import join
     from airbound.operator.client import RefusedError
 
     host = join.host_of(arguments.controller) if arguments.host is None else arguments.host
     if not host or not answer.enrollment or arguments.role not in {"access-point", "terminal"}:
-        return ""
+        return "", ""
     listen = next((value.value for value in client.configuration().values if value.key == "listen"), "")
     try:
-        _, port = host_and_port(json.loads(listen))
-        return join.text(host, port, host_and_port(answer.enrollment)[1], answer.token)
+        at, port = host_and_port(json.loads(listen))
+        enrolment_at, enrolment_port = host_and_port(answer.enrollment)
+        is_local = not join.is_loopback(host) and (join.is_loopback(at) or join.is_loopback(enrolment_at))
+        return join.text(host, port, enrolment_port, answer.token), join.LOCAL if is_local else ""
     except ValueError as error:
         raise RefusedError(f"the token is made ({answer.token}), but not what a device joins by: {error}") from None
+
+
+def _with_join(text: str, joining: str) -> str:
+    """JSON with what a device joins by."""
+    return json.dumps({**json.loads(text), "join": joining}, indent=2) if joining else text
+
+
+def _code(joining: str, stream: TextIO) -> str:
+    """The same as a QR code; empty where nobody could photograph it, or where it has no room."""
+    from airbound.operator import color, qr
+
+    if not stream.isatty() or os.environ.get("TERM") == "dumb":
+        return ""
+    code = qr.text(joining, colours=color.is_wanted("auto", stream))
+    try:
+        code.encode(stream.encoding)
+    except UnicodeEncodeError:
+        return ""
+    return code if qr.columns(code) <= shutil.get_terminal_size().columns else ""
 
 
 class _Commands:
@@ -200,12 +232,22 @@ class _Commands:
     def enroll(self, arguments: argparse.Namespace) -> int:
         """A token."""
         from airbound.operator import display, pki_display
+        from airbound.pki import files
 
         def ask(client: "Client") -> int:
+            if arguments.out is not None:  # before the token is made, which is shown once
+                files.move_aside([arguments.out], force=arguments.force)
             answer = client.issue_token(arguments.role, arguments.name, arguments.uses, arguments.expires)
-            joining = _joining(client, arguments, answer)
-            text = pki_display.token(answer, arguments.role, arguments.uses, joining)
-            return self._around.output(display.as_json(answer) if arguments.json else text)
+            joining, remark = _joining(client, arguments, answer)
+            if arguments.out is not None:
+                files.write(arguments.out, f"{joining or answer.token}\n".encode(), files.SECRET_MODE)
+                answer.token = ""
+            if arguments.json:
+                return self._around.output(_with_join(display.as_json(answer), joining if answer.token else ""))
+            into = "" if arguments.out is None else str(arguments.out)
+            text = pki_display.token(answer, arguments.role, arguments.uses, joining, into=into, remark=remark)
+            code = _code(joining, sys.stdout) if joining and not into else ""
+            return self._around.output(f"{text}\n\n{code}" if code else text)
 
         return self._around.with_client(arguments, ask)
 

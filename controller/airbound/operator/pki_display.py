@@ -2,6 +2,7 @@
 """What the commands about certificates print."""
 
 import datetime
+import shlex
 
 from airbound.operator.values import table
 from airbound.v1 import pki_pb2
@@ -44,11 +45,27 @@ def revoked(answer: pki_pb2.RevokeResponse) -> str:
     return "\n".join([*lines, f"streams ended here: {answer.streams}"])
 
 
-_JOIN = {"access-point": "airbound-ap join", "terminal": "airbound-phone join"}
+_MODULE = "/data/adb/modules/airbound/airbound"
+_JOIN = {
+    "access-point": (
+        ("OpenWrt, as root", "{give} | airbound-ap join - && service airbound-ap restart"),
+        ("OpenWrt, LuCI", "Services, Airbound, Settings, Token: {string}"),
+    ),
+    "terminal": (
+        ("Linux", "{give} | sudo airbound-phone join - && sudo systemctl enable --now airbound-phone"),
+        ("Android, by adb", f"{{give}} | adb shell su -c '{_MODULE} join -'"),
+        ("Android, without", "{string}, as Download/airbound-join.txt; then the module's button in Magisk or KernelSU"),
+    ),
+}
+"""The line to paste, by what the device is. What `echo` is given is in no list of processes."""
 
 
-def token(answer: pki_pb2.IssueTokenResponse, role: str, uses: int, joining: str = "") -> str:
-    """The token on a line of its own, and how to use it; `joining` has the controller's address as well."""
+def token(
+    answer: pki_pb2.IssueTokenResponse, role: str, uses: int, joining: str = "", *, into: str = "", remark: str = ""
+) -> str:
+    """The token on a line of its own, and how to use it; `joining` has the controller's address as well. If that, or
+    the token, is in the file `into`, neither is shown.
+    """
     port = answer.enrollment.rpartition(":")[2] or "50053"
     use = {
         "access-point": "airbound-ap --controller HOST:PORT --token-file FILE ...",
@@ -56,9 +73,15 @@ def token(answer: pki_pb2.IssueTokenResponse, role: str, uses: int, joining: str
         "operator": f"airbound login --enroll HOST:{port} --token TOKEN",
     }.get(role, "with a client of EnrollmentService")
     times = "once" if uses == 1 else f"{uses} times"
-    lines = [answer.token, f"to be used {times} until {time_text(answer.expires_at_s)}: {use}"]
+    lines = [into or answer.token, f"to be used {times} until {time_text(answer.expires_at_s)}: {use}"]
     if joining:
-        lines.append(f"or, on the device: {_JOIN[role]} {joining}")
+        string = f"the string in {into}" if into else joining
+        give = f"cat {shlex.quote(into)}" if into else f"echo {joining}"
+        ways = [(name, line.format(give=give, string=string)) for name, line in _JOIN[role]]
+        width = max(len(name) for name, _ in ways)
+        lines += ["or, with the controller's address, on the device:", *(f"  {n:{width}}  {text}" for n, text in ways)]
+    if remark:
+        lines.append(remark)
     if not answer.enrollment:
         lines.append("this controller enrols nobody itself: use another one that has the authority's key")
     if answer.valid_certificates:

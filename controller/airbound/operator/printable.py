@@ -7,7 +7,9 @@ import re
 
 from airbound.operator import color
 
-_STYLES = ("0", color.BOLD, color.DIM, color.RED, color.GREEN, color.YELLOW, color.BLUE, color.CYAN)
+_STYLES = (
+    "0", color.BOLD, color.DIM, color.RED, color.GREEN, color.YELLOW, color.BLUE, color.CYAN, color.BLACK_ON_WHITE,
+)  # fmt: skip
 _OUR_OWN = re.compile(rf"(\x1b\[(?:{'|'.join(_STYLES)})m|[\n\t])")
 
 

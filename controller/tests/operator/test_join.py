@@ -70,5 +70,32 @@ def test_the_token_stays_the_first_line() -> None:
     answer = pki_pb2.IssueTokenResponse(token="T" * 66, enrollment="0.0.0.0:50053")
     lines = pki_display.token(answer, "terminal", 1, "airbound1:x:1:2:T").splitlines()
     assert lines[0] == "T" * 66
-    assert lines[-1] == "or, on the device: airbound-phone join airbound1:x:1:2:T"
+    assert lines[2] == "or, with the controller's address, on the device:"
     assert "join" not in pki_display.token(answer, "operator", 1)
+
+
+@pytest.mark.parametrize(
+    ("role", "commands"),
+    [
+        ("access-point", ["echo airbound1:x:1:2:T | airbound-ap join - && service airbound-ap restart"]),
+        (
+            "terminal",
+            [
+                "echo airbound1:x:1:2:T | sudo airbound-phone join - && sudo systemctl enable --now airbound-phone",
+                "echo airbound1:x:1:2:T | adb shell su -c '/data/adb/modules/airbound/airbound join -'",
+            ],
+        ),
+    ],
+)
+def test_each_kind_of_device_has_its_line(role: str, commands: list[str]) -> None:
+    answer = pki_pb2.IssueTokenResponse(enrollment="0.0.0.0:50053")
+    shown = pki_display.token(answer, role, 1, "airbound1:x:1:2:T").splitlines()
+    assert [line for line in shown if line.endswith(tuple(commands))] == shown[3 : 3 + len(commands)]
+
+
+def test_what_is_in_a_file_is_not_shown() -> None:
+    answer = pki_pb2.IssueTokenResponse(token="", enrollment="0.0.0.0:50053")
+    shown = pki_display.token(answer, "terminal", 1, "airbound1:x:1:2:secret", into="a b.join")
+    assert "secret" not in shown
+    assert shown.splitlines()[0] == "a b.join"
+    assert "cat 'a b.join' | sudo airbound-phone join -" in shown

@@ -15,7 +15,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 
-from airbound.operator import cli
+from airbound.operator import cli, join
 from airbound.operator.tls_files import TlsFiles, default_directory
 from airbound.pki import files
 from airbound.pki.authority import new_key
@@ -287,8 +287,9 @@ async def test_a_token_and_what_to_do_with_it(world: World) -> None:
         assert use in line
     enrolment = world.live.running.enrollment.rpartition(":")[2]
     code, out, err = await world.run("enroll", "terminal", "z", "--host", "controller.example")
-    token, _, line = out.splitlines()
-    assert line == f"or, on the device: airbound-phone join airbound1:controller.example:50051:{enrolment}:{token}"
+    token, _, _, line, *_, remark = out.splitlines()
+    assert f"echo airbound1:controller.example:50051:{enrolment}:{token} | sudo airbound-phone join -" in line
+    assert remark == join.LOCAL
     code, out, err = await world.run("enroll", "terminal", "z", "--host", "not a host")
     assert (code, "the token is made" in err, "is no name or address of a host" in err) == (1, True, True)
     made = await world.json("enroll", "terminal", "y", "--uses", "3", "--expires", "90m")
@@ -296,6 +297,32 @@ async def test_a_token_and_what_to_do_with_it(world: World) -> None:
     assert abs(int(str(made["expires_at_s"])) - world.site.now_s() - 5400) < 100
     code, _, err = await world.run("enroll", "terminal", "a b")
     assert (code, "'a b' is no name" in err) == (1, True)
+
+
+async def test_a_file_has_what_is_joined_by_and_nobody_else_may_read_it(world: World) -> None:
+    file = world.tmp_path / "laptop.join"
+    enroll = ("enroll", "terminal", "z", "--host", "controller.example", "--out", str(file))
+    code, out, err = await world.run(*enroll)
+    first = file.read_text(encoding="utf-8")
+    assert (code, err, stat.S_IMODE(file.stat().st_mode)) == (0, "", 0o600)
+    assert first.startswith("airbound1:controller.example:50051:")
+    token = EnrollmentToken.of_text(first.strip().rpartition(":")[2]).text()
+    assert token not in out
+    code, out, err = await world.run(*enroll)
+    assert (code, out, "is there already: --force" in err) == (2, "", True)
+    assert file.read_text(encoding="utf-8") == first
+    made = await world.json(*enroll, "--force")
+    assert not made["token"]
+    assert "join" not in made
+    assert file.read_text(encoding="utf-8") not in ("", first)
+    assert first in [path.read_text(encoding="utf-8") for path in world.tmp_path.glob("laptop.join.before-*")]
+    code, _, err = await world.run("enroll", "terminal", "z", "--out", str(world.tmp_path / "no" / "where"))
+    assert (code, "cannot be written" in err) == (2, True)
+
+
+async def test_json_has_the_string_as_well(world: World) -> None:
+    made = await world.json("enroll", "access-point", "roof", "--host", "controller.example")
+    assert str(made["join"]).endswith(f":{made['token']}")
 
 
 async def test_an_operator_elsewhere_logs_in_and_renews_and_is_revoked(world: World) -> None:
