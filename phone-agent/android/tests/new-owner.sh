@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Plays the owner of a phone: makes the module, installs it on a simulated phone by a manager's installer, writes
-# controller and token into the configuration, boots, and sees the phone in `airbound terminals` of a real controller.
-# Then the agent is killed and comes back, the module is installed again, the phone boots without its token, and the
+# Plays the owner of a phone: makes the module, installs it on a simulated phone by a manager's installer, boots, joins
+# by the module's button and a file in the Download folder, and sees the phone in `airbound terminals` of a real
+# controller. Then the agent is killed and comes back, the module is installed again, the phone boots without its token, and the
 # module is removed, after which nothing of it is left.
 #   new-owner.sh [SHELL [MANAGER]]       SHELL: mksh or ash (the default); MANAGER: magisk (the default) or kernelsu
 #
@@ -69,7 +69,7 @@ start_controller() {
 
 make_phone() {
 	"$here/phone.sh" make "$phone" "$shell" x64
-	mkdir -p "$phone/data/local/kernel/net"
+	mkdir -p "$phone/data/local/kernel/net" "$phone/data/media/0/Download"
 	: >"$phone/data/local/kernel/net/tcp_cwnd_bounds"
 	echo "$monitor_header" >"$phone/data/local/kernel/net/tcp_monitor"
 	on=$(find "$phone" | sort)
@@ -86,13 +86,21 @@ install_module() {
 }
 
 configure() {
-	airbound enroll terminal phone-7 --json >"$work/token.json"
-	local token
-	token=$(python -c 'import json, sys; print(json.load(sys.stdin)["token"])' <"$work/token.json")
-	# The last three are for what is simulated.
-	printf '%s\n' "# my phone" "controller = 192.0.2.1:50051" "token = $token" "proc-root = /data/local/kernel" \
-		"no-tracing = true" "heartbeat = 1s" >"$work/airbound.conf"
-	cp "$work/airbound.conf" "$phone$data/airbound.conf"
+	# All but the first are for what is simulated.
+	printf '%s\n' "# my phone" "proc-root = /data/local/kernel" "no-tracing = true" "heartbeat = 1s" \
+		>"$phone$data/airbound.conf"
+}
+
+# join: by the button of the manager's app, with a string that is cut off first.
+join() {
+	local download=$phone/data/media/0/Download
+	airbound enroll terminal phone-7 --host 192.0.2.1 --out "$work/phone-7.join"
+	head -c 90 "$work/phone-7.join" >"$download/airbound-join.txt"
+	on_phone "sh $module/action.sh" | grep 'must have the string' || die "action.sh does not say what is wrong"
+	[[ -e $download/airbound-join.txt ]] || die "action.sh has removed a file that it could not use"
+	cp "$work/phone-7.join" "$download/airbound-join.txt"
+	on_phone "sh $module/action.sh" | grep 'controller 192.0.2.1:50051' || die "action.sh has not joined"
+	[[ ! -e $download/airbound-join.txt ]] || die "action.sh has left the token where all apps can read it"
 }
 
 reboot() {
@@ -106,6 +114,7 @@ connected() { on_phone "$module/airbound status" | grep '192.0.2.1:50051, connec
 
 enrol() {
 	reboot
+	join
 	eventually "the phone is connected" connected
 	eventually "the controller lists the phone" listed
 	on_phone "$module/airbound doctor" || die "doctor says that something has failed"
