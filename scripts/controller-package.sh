@@ -80,15 +80,6 @@ share() {
 	done
 }
 
-# airbound_wheel: our own module, built from a copy: setuptools writes beside the sources.
-airbound_wheel() {
-	mkdir "$work/source"
-	git ls-files -z controller/airbound controller/pyproject.toml controller/README.md |
-		xargs -0 cp --parents -t "$work/source"
-	"$VENV/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w "$work/wheel" \
-		"$work/source/controller"
-}
-
 # The layout of a virtual environment, which every Python finds its own modules in: bin/python3 is the machine's.
 tree() { # ARCH DIR
 	local root=$2/usr/lib/airbound python to
@@ -129,7 +120,7 @@ phones their round-trip times, and gives each phone a range for its TCP
 congestion windows, under a lease. It also has the operators' commands."
 
 umask 022
-step "the controller's wheel" airbound_wheel
+step "the controller's wheel" scripts/wheel.sh --output "$work/wheel"
 for arch in "${arches[@]}"; do
 	step "package for $arch" package "$arch"
 done
