@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build packages controller-package module benchmark apk generate format lint test test-unit test-uml check check-one test-series test-docs-long mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
+.PHONY: help setup build packages controller-package wheel release release-key module benchmark apk generate format lint test test-unit test-uml check check-one test-series test-docs-long mutants bench demo picture top-picture dashboard-pictures luci-pictures lab up up-demo down test-compose clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,18 @@ packages: ## make the devices' packages in build/packages/: .ipk, .apk, .deb (so
 controller-package: ## make the controller's packages for Debian and Ubuntu in build/packages/ (ARGS=amd64)
 	@scripts/setup.sh demo python-lab go tools
 	@scripts/controller-package.sh $(ARGS)
+
+wheel: ## make the controller's wheel for pipx and pip in build/packages/
+	@scripts/setup.sh demo python-lab
+	@scripts/wheel.sh $(ARGS)
+
+release: ## make all packages, the wheel, a signed feed, checksums and a list of parts in build/release/ (RELEASE_KEY=DIR)
+	@scripts/setup.sh demo python go tools
+	@scripts/release.sh --key '$(RELEASE_KEY)' $(ARGS)
+
+release-key: ## make the keys that sign a release in RELEASE_KEY=DIR, once
+	@scripts/setup.sh demo go
+	@scripts/release.sh --make-key '$(RELEASE_KEY)'
 
 module: ## make the phone's module for Magisk and KernelSU in build/packages/
 	@scripts/setup.sh demo python-lab go

@@ -59,6 +59,7 @@ $(foreach folder,$(call test_folders,lab/tests),$(call pytest,$(call short,$(fol
 $(foreach folder,$(call test_folders,ap-firmware phone-agent),$(call pytest,packages/$(call short,$(folder:/=)),packages,\
 	-m 'not uml' $(filter-out $(call with_mark,uml,ap-firmware phone-agent),$(wildcard $(folder)test_*.py))))
 $(call pytest,packages/controller,,controller/debian)
+$(call pytest,packages/release,packages,scripts/tests)
 $(call go_test,packages/programs,packages,-tags packages -trimpath -count=1 ./ap-firmware/openwrt/packagestest)
 $(foreach folder,$(wildcard docs/tests),$(call pytest,docs,programs,-m 'not hours' $(folder)))
 $(call pytest,dashboards,programs,dashboards)

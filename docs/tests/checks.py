@@ -153,6 +153,8 @@ def package(words: list[str]) -> None:
     """The names that scripts/packages.sh and scripts/controller-package.sh make, of this version and an architecture
     that there is.
     """
+    if words == ["update"]:
+        return
     architectures = (ROOT / "ap-firmware/openwrt/architectures.txt").read_text(encoding="utf-8")
     names = [word for word in words if "airbound" in word]
     assert names, words
@@ -172,6 +174,12 @@ def feed(words: list[str]) -> None:
     for word in (word for word in " ".join(words).split() if "/path/to/airbound/" in word):
         there = word.removeprefix("/path/to/airbound/")
         assert (ROOT / there).exists() or there == f"build/packages/airbound-{VERSION}.tar.gz", word
+
+
+def download(words: list[str]) -> None:
+    """From a feed, a public key of those that a release has."""
+    [url] = [word for word in words if word.startswith("https://")]
+    assert re.fullmatch(r"https://feed\.example/openwrt/keys/(airbound\.pem|FINGERPRINT)", url), words
 
 
 def service(words: list[str]) -> None:
@@ -250,6 +258,8 @@ PROGRAMS: dict[str, Callable[[list[str]], None]] = {
     "opkg": package,
     "apk": package,
     "apt": package,
+    "opkg-key": nothing,
+    "wget": download,
     "scp": package,
     "./scripts/feeds": nothing,
     "echo": feed,

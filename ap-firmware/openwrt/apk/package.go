@@ -2,8 +2,8 @@
 
 // Package apk writes packages of apk-tools 3 ("v3", ADB), the format of OpenWrt 25.12 and later. It takes bytes and
 // returns bytes, the same ones that `apk mkpkg` writes for the same content, but for the compression. Regular files and
-// their directories are all it knows, everything belongs to root, and there are no signatures: those are the
-// repository's.
+// their directories are all it knows, everything belongs to root, and packages have no signatures: the index of their
+// repository has one, and their hashes.
 //
 // Format: apk-v3(5) of apk-tools. A file is "ADBd" and a deflate stream. In it are the magic number, the schema, and
 // blocks: the database (metadata of package and files), then one block for each file that is not empty.
@@ -97,6 +97,10 @@ func (p Package) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return compress(plain)
+}
+
+func compress(plain []byte) ([]byte, error) {
 	out := bytes.NewBufferString(compressed)
 	deflate, err := flate.NewWriter(out, flate.BestCompression)
 	if err != nil {

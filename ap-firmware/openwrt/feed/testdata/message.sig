@@ -1,0 +1,2 @@
+untrusted comment: signed by key 3756173916c82e8f
+RWQ3Vhc5FsgujwnGGq20QoMk54KdDQJdf5XSJdSJkqUBRWvi5xI+ndTv0atTe3LYRiyRg/TLTtOSNHFlkMKmEZ1v9Iu9cWL6OgQ=
