@@ -165,11 +165,11 @@ func first(ctx context.Context, addresses []netip.AddrPort, dial dialer) (net.Co
 	return nil, netip.AddrPort{}, joined(errs)
 }
 
-// joined is one line, and the same one whatever the order of the errors is.
+// joined is one line, and the same one whatever the order of the errors is, each with the next step.
 func joined(errs []error) error {
 	texts := make([]string, len(errs))
 	for i, err := range errs {
-		texts[i] = err.Error()
+		texts[i] = err.Error() + ": " + Unreachable(err)
 	}
 	slices.Sort(texts)
 	if len(texts) == 0 {

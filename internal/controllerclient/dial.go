@@ -50,9 +50,9 @@ func NewConnection(cfg Config) (*grpc.ClientConn, error) {
 // dial prepares a connection; grpc-go connects when the stream is opened. What an agent does not use is switched off:
 // service config, retries, health checks, name resolution and proxies by grpc-go, idleness.
 func dial(cfg Config) (*grpc.ClientConn, error) {
-	transport, timeout := insecure.NewCredentials(), connectTimeout
+	transport, timeout := credentials.TransportCredentials(plainText{insecure.NewCredentials()}), connectTimeout
 	if cfg.TLS != nil {
-		transport, timeout = credentials.NewTLS(cfg.TLS), tlsConnectTimeout
+		transport, timeout = adviser{credentials.NewTLS(cfg.TLS)}, tlsConnectTimeout
 	}
 	// The address is what the controller's virtual host would be; connect takes any of them.
 	conn, err := grpc.NewClient("passthrough:///"+cfg.Addresses[0],

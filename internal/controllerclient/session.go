@@ -123,7 +123,7 @@ func open[Req, Resp any](
 	case stopWatching():
 		return nil, errMoved
 	case err != nil:
-		return nil, fmt.Errorf("open stream: %w", err)
+		return nil, fmt.Errorf("open stream: %w", advised(err))
 	}
 	return opened, nil
 }
@@ -152,7 +152,7 @@ func receive[Req, Resp any](
 				r.err = errClosedByController
 				return
 			case err != nil:
-				r.err = fmt.Errorf("receive from stream: %w", err)
+				r.err = fmt.Errorf("receive from stream: %w", advised(err))
 				return
 			}
 			isAnswer := stream.IsAnswer != nil && stream.IsAnswer(message)

@@ -3,9 +3,6 @@
 package doctor_test
 
 import (
-	"bytes"
-	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,9 +12,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/airbound/airbound/internal/identity"
+	"github.com/airbound/airbound/internal/diagnosis"
+	"github.com/airbound/airbound/internal/diagnosis/diagnosistest"
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/apply/procfs"
 	"github.com/airbound/airbound/phone-agent/apply/procfs/procfstest"
@@ -26,23 +23,6 @@ import (
 	"github.com/airbound/airbound/phone-agent/status"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs/tracefstest"
 )
-
-// expect compares findings with lines "LEVEL TEXT", where TEXT is a part of what was found. Each finding that is not ok
-// says what to do, in one sentence.
-func expect(t *testing.T, name string, findings []doctor.Finding, want ...string) {
-	t.Helper()
-	if len(findings) != len(want) {
-		t.Errorf("%s: %d findings, want %d: %+v", name, len(findings), len(want), findings)
-		return
-	}
-	for i, finding := range findings {
-		level, part, _ := strings.Cut(want[i], " ")
-		if string(finding.Level) != level || !strings.Contains(finding.Found, part) ||
-			(finding.Level == doctor.OK) != (finding.Do == "") || strings.Contains(finding.Do, "\n") {
-			t.Errorf("%s: %+v, want %s", name, finding, want[i])
-		}
-	}
-}
 
 // write makes files below a directory, from pairs of name and content.
 func write(t *testing.T, directory string, pairs ...string) {
@@ -58,19 +38,19 @@ func write(t *testing.T, directory string, pairs ...string) {
 
 func TestFlows(t *testing.T) {
 	t.Parallel()
-	expect(t, "all", []doctor.Finding{doctor.Flows(flows.Capabilities{CanMark: true, CanAdmit: true, CanPace: true})},
+	diagnosistest.Expect(t, "all", []diagnosis.Finding{doctor.Flows(flows.Capabilities{CanMark: true, CanAdmit: true, CanPace: true})},
 		"ok packets can be given access category, admission, rate of UDP")
-	expect(t, "no admission", []doctor.Finding{doctor.Flows(flows.Capabilities{CanMark: true, Refusal: "no driver"})},
+	diagnosistest.Expect(t, "no admission", []diagnosis.Finding{doctor.Flows(flows.Capabilities{CanMark: true, Refusal: "no driver"})},
 		"warning packets can be given access category; no driver")
-	expect(t, "nothing", []doctor.Finding{doctor.Flows(flows.Capabilities{Refusal: "no BPF"})},
+	diagnosistest.Expect(t, "nothing", []diagnosis.Finding{doctor.Flows(flows.Capabilities{Refusal: "no BPF"})},
 		"warning packets leave as they are: no BPF")
 }
 
 func TestApplications(t *testing.T) {
 	t.Parallel()
-	expect(t, "as it should be", doctor.Applications(status.Applications{Table: "/t", Entries: 3}),
+	diagnosistest.Expect(t, "as it should be", doctor.Applications(status.Applications{Table: "/t", Entries: 3}),
 		"ok /t has classes, 3 lines")
-	expect(t, "all that may be wrong", doctor.Applications(status.Applications{
+	diagnosistest.Expect(t, "all that may be wrong", doctor.Applications(status.Applications{
 		Table: "/t", NotInstalled: 1, Conflicts: 2, Error: "line 2: wrong\nthe list of packages: there is no file /p",
 	}), "warning line 2: wrong", "warning there is no file /p", "warning 1 packages of /t are not installed",
 		"warning 2 user ids are shared")
@@ -84,10 +64,10 @@ func TestKernel(t *testing.T) {
 	}
 	write(t, patched, "sys/kernel/osrelease", "6.1.99-android14\n", "net/tcp_cwnd_bounds", "", "net/tcp_monitor", "",
 		"sys/net/ipv4/tcp_available_congestion_control", "cubic reno\n")
-	expect(t, "patched", doctor.Kernel(patched, []string{tracing}),
+	diagnosistest.Expect(t, "patched", doctor.Kernel(patched, []string{tracing}),
 		"ok Linux 6.1.99-android14", "ok net/tcp_cwnd_bounds", "ok net/tcp_monitor", "ok trace events",
 		"ok congestion controls: cubic reno")
-	expect(t, "nothing", doctor.Kernel(t.TempDir(), []string{"/nowhere"}),
+	diagnosistest.Expect(t, "nothing", doctor.Kernel(t.TempDir(), []string{"/nowhere"}),
 		"warning osrelease", "warning net/tcp_cwnd_bounds does not exist", "warning net/tcp_monitor does not exist",
 		"warning no trace events: no tracefs at /nowhere", "warning congestion controls are unknown")
 	loop := t.TempDir()
@@ -95,19 +75,19 @@ func TestKernel(t *testing.T) {
 	if err := os.Symlink("tcp_cwnd_bounds", filepath.Join(loop, "net", "tcp_cwnd_bounds")); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "unreadable", doctor.Kernel(loop, []string{tracing})[1:2], "failed too many levels of symbolic links")
+	diagnosistest.Expect(t, "unreadable", doctor.Kernel(loop, []string{tracing})[1:2], "failed too many levels of symbolic links")
 }
 
 func TestStorage(t *testing.T) {
 	t.Parallel()
-	expect(t, "no tracefs", doctor.Storage([]string{"/nowhere"}),
+	diagnosistest.Expect(t, "no tracefs", doctor.Storage([]string{"/nowhere"}),
 		"warning requests cannot be recorded: no tracefs at /nowhere")
 	tracing := filepath.Join(t.TempDir(), "tracing")
 	kernel, err := tracefstest.New(tracing)
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "no block events", doctor.Storage([]string{tracing}),
+	diagnosistest.Expect(t, "no block events", doctor.Storage([]string{tracing}),
 		"warning requests cannot be recorded: the kernel has no trace event block_rq_issue")
 	add := func(name string, fields ...string) {
 		t.Helper()
@@ -125,13 +105,13 @@ func TestStorage(t *testing.T) {
 	place := []string{"4 common_pid", "4 dev", "8 sector", "4 nr_sector", "8 rwbs"}
 	add("block_rq_issue", append(place, "4 bytes", "c comm")...)
 	add("block_rq_complete", append(place, "8 error")...)
-	expect(t, "another format", doctor.Storage([]string{tracing}),
+	diagnosistest.Expect(t, "another format", doctor.Storage([]string{tracing}),
 		"warning requests cannot be recorded: the kernel's event block_rq_complete has a field error of 8 bytes")
 	add("block_rq_complete", append(place, "4 error")...)
 	add("block_bio_queue", append(place, "c comm")...)
 	add("ext4_sync_file_enter", "4 common_pid", "4 dev", "8 ino", "4 datasync")
 	add("ext4_sync_file_exit", "4 common_pid", "4 dev", "8 ino", "4 ret")
-	expect(t, "some", doctor.Storage([]string{tracing}),
+	diagnosistest.Expect(t, "some", doctor.Storage([]string{tracing}),
 		"ok requests can be recorded: block_rq_issue, block_rq_complete, block_bio_queue, ext4_sync_file_enter",
 		"warning not recorded: how often a request was issued again: the kernel lacks block_rq_requeue",
 		"warning below a device mapper: the kernel lacks block_bio_remap",
@@ -146,10 +126,10 @@ func TestBackEnds(t *testing.T) {
 	missing := fmt.Errorf("open: %w", fs.ErrNotExist)
 	works, lacks := &procfstest.Kernel{}, &procfstest.Kernel{ReadError: missing, WriteError: missing}
 	forbidden := &procfstest.Kernel{ReadError: syscall.EACCES, WriteError: syscall.EACCES}
-	expect(t, "works", doctor.BackEnds([]doctor.BackEnd{named("one", works)}, false), "ok procfs (max, min")
-	expect(t, "lacks", doctor.BackEnds([]doctor.BackEnd{named("one", lacks)}, false), "failed one: ")
-	expect(t, "forbidden", doctor.BackEnds([]doctor.BackEnd{named("one", forbidden)}, false), "failed denied")
-	expect(t, "one of two", doctor.BackEnds([]doctor.BackEnd{named("one", lacks), named("two", works)}, false),
+	diagnosistest.Expect(t, "works", doctor.BackEnds([]doctor.BackEnd{named("one", works)}, false), "ok procfs (max, min")
+	diagnosistest.Expect(t, "lacks", doctor.BackEnds([]doctor.BackEnd{named("one", lacks)}, false), "failed one: ")
+	diagnosistest.Expect(t, "forbidden", doctor.BackEnds([]doctor.BackEnd{named("one", forbidden)}, false), "failed denied")
+	diagnosistest.Expect(t, "one of two", doctor.BackEnds([]doctor.BackEnd{named("one", lacks), named("two", works)}, false),
 		"warning one: ", "ok procfs")
 }
 
@@ -166,10 +146,10 @@ func TestWhatABackEndsProbeFinds(t *testing.T) {
 		Name: "patched", BackEnd: procfs.New(&procfstest.Kernel{ReadError: missing, WriteError: missing}),
 	}
 	for _, agentRuns := range []bool{false, true} {
-		expect(t, "can do less", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, less)}, agentRuns),
+		diagnosistest.Expect(t, "can do less", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, less)}, agentRuns),
 			"warning patched: ", "ok stock: cgroup v2: /sys/fs/cgroup", "warning stock: BTF: no rules by uid")
 	}
-	expect(t, "does not work", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, none)}, false),
+	diagnosistest.Expect(t, "does not work", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, none)}, false),
 		"failed patched: ", "ok stock: cgroup v2", "failed stock: capabilities: missing: CAP_BPF")
 }
 
@@ -181,12 +161,12 @@ func TestABackEndThatARunningAgentUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	backEnds := []doctor.BackEnd{{Name: "procfs", BackEnd: procfs.New(kernel)}}
-	expect(t, "beside an agent", doctor.BackEnds(backEnds, true), "ok procfs: rules in force: 1")
+	diagnosistest.Expect(t, "beside an agent", doctor.BackEnds(backEnds, true), "ok procfs: rules in force: 1")
 	if rules, err := kernel.Read(); err != nil || string(rules) != "all 10 20\n" {
 		t.Errorf("%q, %v", rules, err)
 	}
 	kernel.ReadError = syscall.EACCES
-	expect(t, "beside an agent that may not", doctor.BackEnds(backEnds, true), "failed permission denied")
+	diagnosistest.Expect(t, "beside an agent that may not", doctor.BackEnds(backEnds, true), "failed permission denied")
 }
 
 func TestPermissions(t *testing.T) {
@@ -202,120 +182,32 @@ func TestPermissions(t *testing.T) {
 		write(t, directory, "enforce", enforce)
 		return directory
 	}
-	expect(t, "root", doctor.Permissions(proc("000001ffffffffff", ""), "/nowhere", 0),
+	diagnosistest.Expect(t, "root", doctor.Permissions(proc("000001ffffffffff", ""), "/nowhere", 0),
 		"ok root", "ok CAP_NET_ADMIN", "ok no SELinux")
-	expect(t, "a user", doctor.Permissions(proc("0000000000000000", ""), "/nowhere", 2000),
+	diagnosistest.Expect(t, "a user", doctor.Permissions(proc("0000000000000000", ""), "/nowhere", 2000),
 		"warning user 2000", "failed CAP_NET_ADMIN is missing", "ok no SELinux")
-	expect(t, "a user with the capability", doctor.Permissions(proc("0000000000001000", ""), "/nowhere", 2000),
+	diagnosistest.Expect(t, "a user with the capability", doctor.Permissions(proc("0000000000001000", ""), "/nowhere", 2000),
 		"warning user 2000", "ok CAP_NET_ADMIN", "ok no SELinux")
-	expect(t, "no proc", doctor.Permissions("/nowhere", "/nowhere", 0),
+	diagnosistest.Expect(t, "no proc", doctor.Permissions("/nowhere", "/nowhere", 0),
 		"ok root", "warning capabilities are unknown", "ok no SELinux")
-	expect(t, "odd proc", doctor.Permissions(proc("many", ""), "/nowhere", 0)[1:2], "warning capabilities are unknown")
+	diagnosistest.Expect(t, "odd proc", doctor.Permissions(proc("many", ""), "/nowhere", 0)[1:2], "warning capabilities are unknown")
 	for context, want := range map[string]string{
 		"u:r:magisk:s0\x00": "ok SELinux enforcing, context u:r:magisk:s0", "u:r:su:s0\n": "ok SELinux enforcing",
 		"u:r:shell:s0": "warning SELinux enforcing, context u:r:shell:s0",
 		"":             "warning SELinux enforcing, context unknown",
 	} {
-		expect(t, context, doctor.Permissions(proc("1000", context), selinux("1"), 0)[2:], want)
+		diagnosistest.Expect(t, context, doctor.Permissions(proc("1000", context), selinux("1"), 0)[2:], want)
 	}
-	expect(t, "permissive", doctor.Permissions(proc("1000", "u:r:shell:s0"), selinux("0"), 0)[2:],
+	diagnosistest.Expect(t, "permissive", doctor.Permissions(proc("1000", "u:r:shell:s0"), selinux("0"), 0)[2:],
 		"ok SELinux permissive, context u:r:shell:s0")
 }
 
-func TestClock(t *testing.T) {
+func TestWiFi(t *testing.T) {
 	t.Parallel()
-	now := time.Now()
-	early := time.Date(1970, time.January, 1, 0, 1, 0, 0, time.UTC)
-	leaf := &x509.Certificate{NotBefore: now.Add(-time.Hour)}
-	expect(t, "right", doctor.Clock(now, leaf, nil), "ok CLOCK_BOOTTIME", "ok 20")
-	expect(t, "right, without a certificate", doctor.Clock(now, nil, nil), "ok CLOCK_BOOTTIME", "ok 20")
-	expect(t, "late", doctor.Clock(leaf.NotBefore.Add(-time.Second), leaf, nil),
-		"ok CLOCK_BOOTTIME", "warning , before the certificate's first moment, ")
-	expect(t, "1970", doctor.Clock(early, nil, nil),
-		"ok CLOCK_BOOTTIME", "warning 1970-01-01 00:01:00 UTC, which is over")
-	expect(t, "no clock of leases", doctor.Clock(now, nil, syscall.EINVAL),
-		"failed CLOCK_BOOTTIME: invalid argument", "ok 20")
-}
-
-func TestDirectories(t *testing.T) {
-	t.Parallel()
-	private, shared := t.TempDir(), t.TempDir()
-	if err := errors.Join(os.Chmod(private, 0o700), os.Chmod(shared, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	write(t, private, "file", "")
-	file, absent := filepath.Join(private, "file"), filepath.Join(private, "a", "b")
-	expect(t, "private", doctor.Directories(private, private), "ok state: "+private, "ok certificate: "+private)
-	expect(t, "shared", doctor.Directories(shared, shared), "ok state: ", "failed its mode is 0755")
-	expect(t, "absent", doctor.Directories(absent, absent), "ok will be made", "ok will be made")
-	expect(t, "files", doctor.Directories(file, file), "failed is not a directory", "failed is not a directory")
-	expect(t, "below a file", doctor.Directories(file+"/x", file+"/x"),
-		"failed not a directory", "failed not a directory")
-	// Nobody writes there, not even root.
-	expect(t, "read-only", doctor.Directories("/proc/self/airbound", "/proc/self/airbound"),
-		"failed write to /proc/self: ", "failed write to /proc/self: ")
-	if err := os.Chmod(shared, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, "everybody's", doctor.Directories(shared, private), "failed its mode is 0777", "ok certificate: ")
-	if entries, err := os.ReadDir(private); err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v, %v", entries, err)
-	}
-}
-
-func TestAgent(t *testing.T) {
-	t.Parallel()
-	connected := &status.State{Connected: true}
-	denied := &identity.Status{LastError: "connect: the controller refused: revoked (PermissionDenied)"}
-	one := func(finding doctor.Finding) []doctor.Finding { return []doctor.Finding{finding} }
-	expect(t, "connected", one(doctor.Agent(true, connected, nil)), "ok running and connected")
-	expect(t, "denied", one(doctor.Agent(true, connected, denied)), "warning the controller refused: revoked")
-	expect(t, "not connected", one(doctor.Agent(true, &status.State{}, &identity.Status{})),
-		"warning running, not connected")
-	expect(t, "starting", one(doctor.Agent(true, nil, nil)), "warning has not written its state yet")
-	expect(t, "not running", one(doctor.Agent(false, connected, denied)), "warning not running; connect: ")
-	expect(t, "Wi-Fi", []doctor.Finding{
+	diagnosistest.Expect(t, "Wi-Fi", []diagnosis.Finding{
 		doctor.WiFi("wlan0", "02:00:00:00:01:0a", "02:00:00:00:00:01", "home", nil),
 		doctor.WiFi("wlan0", "02:00:00:00:01:0a", "", "", nil), doctor.WiFi("", "02:00:00:00:01:0a", "", "", nil),
 		doctor.WiFi("", "", "", "", errors.New("no Wi-Fi interface")),
 	}, `ok connected to "home", access point 02:00:00:00:00:01`, "warning not connected to an access point",
 		"ok by --mac", "failed no Wi-Fi interface")
-	expect(t, "configuration", []doctor.Finding{
-		doctor.Configuration("/x.conf", nil), doctor.Configuration("", nil),
-		doctor.Configuration("/x.conf", errors.New("/x.conf: line 1: no such key")),
-		doctor.Names("c1.example", "write it"),
-	}, "ok /x.conf", "ok no file", "failed line 1: no such key", "failed the name c1.example cannot be resolved")
-}
-
-func TestOutput(t *testing.T) {
-	t.Parallel()
-	findings := []doctor.Finding{
-		{Part: "kernel", Level: doctor.OK, Found: "Linux 6.1"},
-		{Part: "Wi-Fi", Level: doctor.Failure, Found: "no <interface>", Do: "turn it on"},
-	}
-	var text, encoded bytes.Buffer
-	if err := errors.Join(doctor.WriteText(&text, findings), doctor.WriteJSON(&encoded, findings)); err != nil {
-		t.Fatal(err)
-	}
-	const want = `ok       kernel        Linux 6.1
-failed   Wi-Fi         no <interface>
-                       -> turn it on
-
-1 ok, 0 warnings, 1 failed
-`
-	if text.String() != want {
-		t.Errorf("got\n%s", &text)
-	}
-	var decoded struct {
-		Schema   int
-		Failed   bool
-		Findings []doctor.Finding
-	}
-	if err := json.Unmarshal(encoded.Bytes(), &decoded); err != nil || decoded.Schema != 1 || !decoded.Failed ||
-		!slices.Equal(decoded.Findings, findings) || !strings.Contains(encoded.String(), "<interface>") {
-		t.Errorf("%s, %v", &encoded, err)
-	}
-	if doctor.Failed(findings[:1]) || !doctor.Failed(findings) {
-		t.Error("failed")
-	}
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package doctor finds out what an agent needs and lacks on a phone, beside what package diagnosis finds on any device.
+// It changes nothing: where a probe writes, it is one that leaves the kernel's defaults in force.
 package doctor
 
 import (
@@ -10,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/airbound/airbound/internal/diagnosis"
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/trace/tracefs"
 )
@@ -22,41 +25,41 @@ const (
 const installKernel = "install a kernel that has Airbound's patches, or see in docs/phone.md what works without them"
 
 // Kernel looks at what the kernel has. procRoot is where the proc file system is, places are where tracefs may be.
-func Kernel(procRoot string, places []string) []Finding {
+func Kernel(procRoot string, places []string) []diagnosis.Finding {
 	release, err := os.ReadFile(filepath.Join(procRoot, "sys", "kernel", "osrelease"))
-	findings := []Finding{ok(kernelPart, "Linux %s", strings.TrimSpace(string(release)))}
+	findings := []diagnosis.Finding{diagnosis.Good(kernelPart, "Linux %s", strings.TrimSpace(string(release)))}
 	if err != nil {
-		findings[0] = warning(kernelPart, "mount the proc file system, or name it with --proc-root", "%v", err)
+		findings[0] = diagnosis.Warn(kernelPart, "mount the proc file system, or name it with --proc-root", "%v", err)
 	}
 	findings = append(findings, file(procRoot, "tcp_cwnd_bounds"), file(procRoot, "tcp_monitor"))
 	if _, err := tracefs.Find(places, tracefs.RealKernel()); err != nil {
-		findings = append(findings, warning(kernelPart, "nothing, if it is enough that the start of sending is "+
+		findings = append(findings, diagnosis.Warn(kernelPart, "nothing, if it is enough that the start of sending is "+
 			"noticed up to a second later; otherwise do what the error says", "no trace events: %v", err))
 	} else {
-		findings = append(findings, ok(kernelPart, "trace events of TCP windows"))
+		findings = append(findings, diagnosis.Good(kernelPart, "trace events of TCP windows"))
 	}
 	controls, err := os.ReadFile(filepath.Join(procRoot, "sys", "net", "ipv4", "tcp_available_congestion_control"))
 	if err != nil {
-		return append(findings, warning(kernelPart, "nothing: bounds apply with every congestion control",
+		return append(findings, diagnosis.Warn(kernelPart, "nothing: bounds apply with every congestion control",
 			"congestion controls are unknown: %v", err))
 	}
-	return append(findings, ok(kernelPart, "congestion controls: %s", strings.TrimSpace(string(controls))))
+	return append(findings, diagnosis.Good(kernelPart, "congestion controls: %s", strings.TrimSpace(string(controls))))
 }
 
 // file looks at a file of the patched kernel's in /proc/net.
-func file(procRoot, name string) Finding {
+func file(procRoot, name string) diagnosis.Finding {
 	path := filepath.Join(procRoot, "net", name)
 	opened, err := os.Open(path)
 	switch {
 	case err == nil:
 		_ = opened.Close()
-		return ok(kernelPart, "%s", path)
+		return diagnosis.Good(kernelPart, "%s", path)
 	case os.IsPermission(err):
-		return failure(kernelPart, "run it as root", "%v", err)
+		return diagnosis.Fail(kernelPart, "run it as root", "%v", err)
 	case os.IsNotExist(err):
-		return warning(kernelPart, installKernel, "%s does not exist: the kernel is not patched", path)
+		return diagnosis.Warn(kernelPart, installKernel, "%s does not exist: the kernel is not patched", path)
 	default:
-		return failure(kernelPart, "look for the reason in the kernel's log (dmesg)", "%v", err)
+		return diagnosis.Fail(kernelPart, "look for the reason in the kernel's log (dmesg)", "%v", err)
 	}
 }
 
@@ -70,8 +73,8 @@ type BackEnd struct {
 
 // BackEnds probes what each back end can do. A probe restores the kernel's defaults, so beside an agent that runs only
 // the rules in force are read. One back end that works is enough.
-func BackEnds(backEnds []BackEnd, agentRuns bool) []Finding {
-	findings, works := make([]Finding, 0, len(backEnds)), false
+func BackEnds(backEnds []BackEnd, agentRuns bool) []diagnosis.Finding {
+	findings, works := make([]diagnosis.Finding, 0, len(backEnds)), false
 	for _, backEnd := range backEnds {
 		if backEnd.Probe != nil {
 			each, can := needs(backEnd)
@@ -82,24 +85,24 @@ func BackEnds(backEnds []BackEnd, agentRuns bool) []Finding {
 		switch {
 		case err == nil:
 			works = true
-			findings = append(findings, ok(backEndPart, "%s", found))
+			findings = append(findings, diagnosis.Good(backEndPart, "%s", found))
 		case errors.Is(err, apply.ErrNotSupported):
-			findings = append(findings, warning(backEndPart, installKernel, "%s: %v", backEnd.Name, err))
+			findings = append(findings, diagnosis.Warn(backEndPart, installKernel, "%s: %v", backEnd.Name, err))
 		default:
-			findings = append(findings, failure(backEndPart, "run it as root; see permissions below", "%s: %v",
+			findings = append(findings, diagnosis.Fail(backEndPart, "run it as root; see permissions below", "%s: %v",
 				backEnd.Name, err))
 		}
 	}
 	for i := range findings {
-		if !works && findings[i].Level != OK {
-			findings[i].Level = Failure
+		if !works && findings[i].Level != diagnosis.OK {
+			findings[i].Level = diagnosis.Failure
 		}
 	}
 	return findings
 }
 
 // needs makes findings of a back end's probe, and reports whether the back end works.
-func needs(backEnd BackEnd) (findings []Finding, works bool) {
+func needs(backEnd BackEnd) (findings []diagnosis.Finding, works bool) {
 	works = true
 	for _, need := range backEnd.Probe() {
 		text := backEnd.Name + ": " + need.Feature
@@ -107,11 +110,11 @@ func needs(backEnd BackEnd) (findings []Finding, works bool) {
 			text += ": " + need.Detail
 		}
 		if need.Found {
-			findings = append(findings, ok(backEndPart, "%s", text))
+			findings = append(findings, diagnosis.Good(backEndPart, "%s", text))
 			continue
 		}
 		works = works && !need.Needed
-		findings = append(findings, warning(backEndPart, cmp.Or(need.Do, installKernel), "%s", text))
+		findings = append(findings, diagnosis.Warn(backEndPart, cmp.Or(need.Do, installKernel), "%s", text))
 	}
 	return findings, works
 }

@@ -5,8 +5,9 @@ package doctor
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"github.com/airbound/airbound/internal/diagnosis"
 )
 
 const permissionsPart = "permissions"
@@ -15,46 +16,34 @@ const permissionsPart = "permissions"
 const capNetAdmin = 12
 
 // Permissions looks at what this process may do. selinuxRoot is where selinuxfs is, usually /sys/fs/selinux.
-func Permissions(procRoot, selinuxRoot string, euid int) []Finding {
-	findings := []Finding{userOf(euid)}
-	status, err := os.ReadFile(filepath.Join(procRoot, "self", "status"))
-	mask, known := effective(string(status))
+func Permissions(procRoot, selinuxRoot string, euid int) []diagnosis.Finding {
+	findings := []diagnosis.Finding{userOf(euid)}
+	mask, known := diagnosis.Capabilities(procRoot)
 	switch {
-	case err != nil || !known:
-		findings = append(findings, warning(permissionsPart, "mount the proc file system, or name it with --proc-root",
+	case !known:
+		findings = append(findings, diagnosis.Warn(permissionsPart, "mount the proc file system, or name it with --proc-root",
 			"capabilities are unknown"))
 	case mask&(1<<capNetAdmin) == 0:
-		findings = append(findings, failure(permissionsPart, "run it as root, or give it CAP_NET_ADMIN",
+		findings = append(findings, diagnosis.Fail(permissionsPart, "run it as root, or give it CAP_NET_ADMIN",
 			"CAP_NET_ADMIN is missing (effective capabilities %#x)", mask))
 	default:
-		findings = append(findings, ok(permissionsPart, "CAP_NET_ADMIN (effective capabilities %#x)", mask))
+		findings = append(findings, diagnosis.Good(permissionsPart, "CAP_NET_ADMIN (effective capabilities %#x)", mask))
 	}
 	return append(findings, selinux(procRoot, selinuxRoot))
 }
 
-func userOf(euid int) Finding {
+func userOf(euid int) diagnosis.Finding {
 	if euid != 0 {
-		return warning(permissionsPart, "run it as root: on a phone, `su -c '...'`", "user %d", euid)
+		return diagnosis.Warn(permissionsPart, "run it as root: on a phone, `su -c '...'`", "user %d", euid)
 	}
-	return ok(permissionsPart, "root")
-}
-
-// effective reads the line CapEff of /proc/self/status.
-func effective(status string) (mask uint64, found bool) {
-	for line := range strings.Lines(status) {
-		if value, is := strings.CutPrefix(line, "CapEff:"); is {
-			mask, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
-			return mask, err == nil
-		}
-	}
-	return 0, false
+	return diagnosis.Good(permissionsPart, "root")
 }
 
 // selinux is never a failure by itself: whether a file may be used is seen where it is opened.
-func selinux(procRoot, selinuxRoot string) Finding {
+func selinux(procRoot, selinuxRoot string) diagnosis.Finding {
 	enforce, err := os.ReadFile(filepath.Join(selinuxRoot, "enforce"))
 	if os.IsNotExist(err) {
-		return ok(permissionsPart, "no SELinux")
+		return diagnosis.Good(permissionsPart, "no SELinux")
 	}
 	context, contextErr := os.ReadFile(filepath.Join(procRoot, "self", "attr", "current"))
 	domain := strings.TrimRight(string(context), "\x00\n")
@@ -72,9 +61,9 @@ func selinux(procRoot, selinuxRoot string) Finding {
 	const rooted = "if a file below is refused, look for `avc: denied` in dmesg; ROMs: see phone-agent/android/rom"
 	switch name := typeOf(domain); {
 	case mode == "permissive", name == "magisk", name == "su", name == "ksu", name == "airbound":
-		return ok(permissionsPart, "SELinux %s, context %s", mode, domain)
+		return diagnosis.Good(permissionsPart, "SELinux %s, context %s", mode, domain)
 	default:
-		return warning(permissionsPart, rooted, "SELinux %s, context %s", mode, domain)
+		return diagnosis.Warn(permissionsPart, rooted, "SELinux %s, context %s", mode, domain)
 	}
 }
 

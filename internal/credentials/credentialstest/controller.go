@@ -197,6 +197,13 @@ func (c *Controller) Expire(text string) {
 	c.tokens[text].expired = true
 }
 
+// Use makes a token one that another device has used.
+func (c *Controller) Use(text string) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.tokens[text].usedBy = []byte("the key of another device")
+}
+
 // Renew issues a certificate for the client's URI.
 func (c *Controller) Renew(ctx context.Context, request *airboundv1.RenewRequest) (*airboundv1.RenewResponse, error) {
 	presented, err := Presented(ctx)

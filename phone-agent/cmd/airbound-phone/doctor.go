@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/airbound/airbound/internal/command"
+	"github.com/airbound/airbound/internal/diagnosis"
+	"github.com/airbound/airbound/internal/identity"
 	"github.com/airbound/airbound/phone-agent/apply"
 	"github.com/airbound/airbound/phone-agent/apply/ebpf"
 	"github.com/airbound/airbound/phone-agent/doctor"
@@ -25,6 +26,8 @@ finding is ok, a warning or failed; below it stands what to do. It changes nothi
 Exit code 0: nothing has failed; 1: something has.`
 
 const selinuxRoot = "/sys/fs/selinux"
+
+var thisPhone = diagnosis.Device{Program: "airbound-phone", Role: identity.RoleTerminal}
 
 func doctorCommand() command.Command {
 	var options runOptions
@@ -45,18 +48,7 @@ func doctorCommand() command.Command {
 			flags.BoolVar(&asJSON, "json", false, "print JSON")
 		},
 		Run: func(ctx context.Context, stdout, _ io.Writer) (int, error) {
-			findings := examine(ctx, &options, config, parsed)
-			write := doctor.WriteText
-			if asJSON {
-				write = doctor.WriteJSON
-			}
-			if err := write(stdout, findings); err != nil {
-				return command.ExitError, fmt.Errorf("print the findings: %w", err)
-			}
-			if doctor.Failed(findings) {
-				return command.ExitError, nil
-			}
-			return command.ExitOK, nil
+			return diagnosis.Print(stdout, examine(ctx, &options, config, parsed), asJSON)
 		},
 	}
 }
@@ -64,29 +56,31 @@ func doctorCommand() command.Command {
 // examine goes on after an error in the configuration with what could be read of it.
 func examine(
 	ctx context.Context, options *runOptions, config *command.ConfigFile, flags *flag.FlagSet,
-) []doctor.Finding {
+) []diagnosis.Finding {
 	configErr := config.Apply(flags)
 	// The check completes the values as well.
 	if err := options.check(); configErr == nil && err != nil {
 		configErr = config.Explain(err, flags)
 	}
-	findings := []doctor.Finding{doctor.Configuration(config.Path, configErr)}
+	findings := []diagnosis.Finding{thisPhone.Configuration(config.Path, configErr)}
 
 	directory := statedir.New(options.stateDir)
 	running, err := directory.Running()
 	if err != nil {
-		findings = append(findings, doctor.Configuration("", err))
+		findings = append(findings, thisPhone.Configuration("", err))
 	}
 	// What cannot be read is as what is not there: the state is looked at below.
 	state, _ := directory.Load()
 	saved, _ := directory.LoadCredentials()
-	findings = append(findings, doctor.Agent(running, state, saved))
+	findings = append(findings, thisPhone.Agent(diagnosis.State{
+		Running: running, Known: state != nil, Connected: state != nil && state.Connected, Certificate: saved,
+	}))
 
 	findings = append(findings, doctor.Kernel(options.procRoot, tracefsPlaces(options.tracefs))...)
 	findings = append(findings, doctor.Storage(tracefsPlaces(options.tracefs))...)
 	findings = append(findings, doctor.BackEnds(backEnds(options.places), running)...)
 	findings = append(findings, doctor.Permissions(options.procRoot, selinuxRoot, os.Geteuid())...)
-	findings = append(findings, doctor.Directories(options.stateDir, options.security.Directory)...)
+	findings = append(findings, diagnosis.Directories(options.stateDir, options.security.Directory)...)
 	if options.applications.table != "" {
 		_, account := options.applications.classified()
 		findings = append(findings, doctor.Applications(account)...)
@@ -98,18 +92,18 @@ func examine(
 	findings = append(findings, doctor.WiFi(link.Interface, link.MAC.String(), link.BSSID, link.SSID, err))
 
 	now := time.Now()
-	enrolment := doctor.Enrolment{
-		PlainText: options.security.PlainText, Directory: options.security.Directory,
+	enrolment := diagnosis.Enrolment{
+		Device: thisPhone, PlainText: options.security.PlainText, Directory: options.security.Directory,
 		Token: options.security.Token, TokenFile: options.security.TokenFile,
 	}
-	certificate, leaf, device := doctor.Certificate(enrolment, now)
-	findings = append(findings, doctor.Clock(now, leaf, bootTimeError())...)
+	certificate, leaf, device := diagnosis.Certificate(enrolment, now)
+	findings = append(findings, diagnosis.Clock(now, leaf, bootTimeError())...)
 	findings = append(findings, certificate...)
 	options.names.Use()
 	if name := options.names.Unresolvable(options.controller.Addresses); name != "" {
-		findings = append(findings, doctor.Names(name, command.UnresolvableAdvice))
+		findings = append(findings, diagnosis.Names(name, command.UnresolvableAdvice))
 	}
-	return append(findings, doctor.Connections(ctx, options.controller.Addresses, options.security.Enrolment,
+	return append(findings, diagnosis.Connections(ctx, options.controller.Addresses, options.security.Enrolment,
 		enrolment, device, now)...)
 }
 

@@ -10,22 +10,22 @@ import (
 	"testing"
 
 	"github.com/airbound/airbound/internal/credentials/credentialstest"
+	"github.com/airbound/airbound/internal/diagnosis"
 	"github.com/airbound/airbound/internal/identity"
-	"github.com/airbound/airbound/phone-agent/doctor"
 )
 
 // examined runs `doctor` and returns what is not ok, as "PART: FOUND" by level, and the exit code.
-func (p *phone) examined(arguments ...string) (notOK map[doctor.Level]string, code int) {
+func (p *phone) examined(arguments ...string) (notOK map[diagnosis.Level]string, code int) {
 	p.t.Helper()
 	command := p.command(append([]string{"doctor", "--json"}, arguments...)...)
 	text, err := command.Output()
-	var answer struct{ Findings []doctor.Finding }
+	var answer struct{ Findings []diagnosis.Finding }
 	if jsonErr := json.Unmarshal(text, &answer); jsonErr != nil || len(answer.Findings) == 0 {
 		p.t.Fatalf("%v, %v, %s", err, jsonErr, text)
 	}
-	notOK = map[doctor.Level]string{}
+	notOK = map[diagnosis.Level]string{}
 	for _, finding := range answer.Findings {
-		if finding.Level != doctor.OK {
+		if finding.Level != diagnosis.OK {
 			notOK[finding.Level] += finding.Part + ": " + finding.Found + "\n"
 		}
 	}
@@ -39,13 +39,13 @@ func TestDoctor(t *testing.T) {
 	c, secure, flags := startSecure(t)
 	base := append(lines(flags), "mac = 02:00:00:00:01:0a")
 	if text, code := p.examined("--config", configuration(t, base...)); code != 1 ||
-		text[doctor.Failure] != "certificate: none, and no token to get one\n" {
+		text[diagnosis.Failure] != "certificate: none, and no token to get one\n" {
 		t.Errorf("without a token: %d, %v", code, text)
 	}
 	token := tokenFile(t, secure.Invite(identity.RoleTerminal, "phone-7"))
 	path := configuration(t, append(base, "token-file = "+token)...)
-	if text, code := p.examined("--config", path); code != 0 || text[doctor.Failure] != "" ||
-		!strings.Contains(text[doctor.Warning], "agent: not running\n") {
+	if text, code := p.examined("--config", path); code != 0 || text[diagnosis.Failure] != "" ||
+		!strings.Contains(text[diagnosis.Warning], "agent: not running\n") {
 		t.Errorf("before the first start: %d, %v", code, text)
 	}
 	agent := p.startWith(t.Output(), append(flags, "--token-file", token)...)
@@ -55,8 +55,8 @@ func TestDoctor(t *testing.T) {
 	}
 	p.awaitTransaction("flush\ndst 10.0.4.1/32 100 150\n")
 	if text, code := p.examined("--config", path); code != 0 ||
-		strings.Contains(text[doctor.Warning], "agent: ") ||
-		!strings.Contains(text[doctor.Warning], "not needed any more") {
+		strings.Contains(text[diagnosis.Warning], "agent: ") ||
+		!strings.Contains(text[diagnosis.Warning], "not needed any more") {
 		t.Errorf("beside the agent: %d, %v", code, text)
 	}
 	if p.rules() != "flush\ndst 10.0.4.1/32 100 150\n" {
@@ -69,8 +69,8 @@ func TestDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, code := p.examined("--config", path)
-	if code != 1 || !strings.Contains(text[doctor.Failure], "back end: procfs: ") ||
-		!strings.Contains(text[doctor.Failure], "TLS: remote error: tls: ") {
+	if code != 1 || !strings.Contains(text[diagnosis.Failure], "back end: procfs: ") ||
+		!strings.Contains(text[diagnosis.Failure], "TLS: remote error: tls: ") {
 		t.Errorf("another kernel, another authority: %d, %v", code, text)
 	}
 }
@@ -85,8 +85,8 @@ func TestDoctorOfATableOfApplications(t *testing.T) {
 	text, _ := p.examined("--plain-text", "--controller", "127.0.67.9:1", "--mac", "02:00:00:00:01:0a",
 		"--applications", table, "--packages-list", table+".none")
 	for _, want := range []string{"line 2: \"lively\"", "there is no file " + table + ".none", "1 packages of"} {
-		if !strings.Contains(text[doctor.Warning], "applications: ") || !strings.Contains(text[doctor.Warning], want) {
-			t.Errorf("%q is not in %s", want, text[doctor.Warning])
+		if !strings.Contains(text[diagnosis.Warning], "applications: ") || !strings.Contains(text[diagnosis.Warning], want) {
+			t.Errorf("%q is not in %s", want, text[diagnosis.Warning])
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestDoctorOfAConfigurationThatIsWrong(t *testing.T) {
 		"intervall = 1s")
 	text, code := p.examined("--config", path)
 	if want := "configuration: " + path + ": line 4: no such key \"intervall\"; did you mean interval?\n"; code != 1 ||
-		text[doctor.Failure] != want {
+		text[diagnosis.Failure] != want {
 		t.Errorf("%d, %v", code, text)
 	}
 	// A person reads text.

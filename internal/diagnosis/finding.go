@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor finds out what an agent needs and lacks on a phone, and says what to do about it. It changes nothing:
-// where a probe writes, it is one that leaves the kernel's defaults in force.
-package doctor
+// Package diagnosis is what `doctor` of both agents finds out about a device: configuration, certificate, clock,
+// directories, the way to the controller. Each finding that is not as it should be names the next step. It changes
+// nothing.
+package diagnosis
 
 import (
 	"encoding/json"
@@ -10,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/airbound/airbound/internal/command"
 )
 
 // Level is how bad a finding is.
@@ -34,15 +37,18 @@ type Finding struct {
 	Do string `json:"do,omitempty"`
 }
 
-func ok(part, format string, values ...any) Finding {
+// Good makes a finding that is as it should be.
+func Good(part, format string, values ...any) Finding {
 	return Finding{Part: part, Level: OK, Found: fmt.Sprintf(format, values...)}
 }
 
-func warning(part, do, format string, values ...any) Finding {
+// Warn makes a warning with its remedy.
+func Warn(part, do, format string, values ...any) Finding {
 	return Finding{Part: part, Level: Warning, Found: fmt.Sprintf(format, values...), Do: do}
 }
 
-func failure(part, do, format string, values ...any) Finding {
+// Fail makes a failure with its remedy.
+func Fail(part, do, format string, values ...any) Finding {
 	return Finding{Part: part, Level: Failure, Found: fmt.Sprintf(format, values...), Do: do}
 }
 
@@ -80,4 +86,19 @@ func WriteText(to io.Writer, findings []Finding) error {
 	fmt.Fprintf(&text, "\n%d ok, %d warnings, %d failed\n", counts[OK], counts[Warning], counts[Failure])
 	_, err := io.WriteString(to, text.String())
 	return err
+}
+
+// Print prints findings as `doctor` does, and returns its exit code.
+func Print(to io.Writer, findings []Finding, asJSON bool) (int, error) {
+	write := WriteText
+	if asJSON {
+		write = WriteJSON
+	}
+	if err := write(to, findings); err != nil {
+		return command.ExitError, fmt.Errorf("print the findings: %w", err)
+	}
+	if Failed(findings) {
+		return command.ExitError, nil
+	}
+	return command.ExitOK, nil
 }

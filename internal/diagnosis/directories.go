@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnosis
 
 import (
 	"errors"
@@ -26,21 +26,21 @@ func directory(what, flag, path string, others fs.FileMode) Finding {
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case err != nil && !missing:
-		return failure(directoriesPart, "name another directory with "+flag, "%s: %v", what, err)
+		return Fail(directoriesPart, "name another directory with "+flag, "%s: %v", what, err)
 	case err == nil && !info.IsDir():
-		return failure(directoriesPart, "remove the file, or name another directory with "+flag,
+		return Fail(directoriesPart, "remove the file, or name another directory with "+flag,
 			"%s: %s is not a directory", what, path)
 	case err == nil && info.Mode().Perm()&others != 0:
-		return failure(directoriesPart, "chmod 700 "+path, "%s: others may use %s: its mode is %#o", what, path,
+		return Fail(directoriesPart, "chmod 700 "+path, "%s: others may use %s: its mode is %#o", what, path,
 			info.Mode().Perm())
 	}
 	if err := writable(existing(path)); err != nil {
-		return failure(directoriesPart, "name a directory with "+flag+" that can be written to", "%s: %v", what, err)
+		return Fail(directoriesPart, "name a directory with "+flag+" that can be written to", "%s: %v", what, err)
 	}
 	if missing {
-		return ok(directoriesPart, "%s: %s will be made", what, path)
+		return Good(directoriesPart, "%s: %s will be made", what, path)
 	}
-	return ok(directoriesPart, "%s: %s", what, path)
+	return Good(directoriesPart, "%s: %s", what, path)
 }
 
 // existing is the directory itself, or else the nearest above it that exists.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnosis
 
 import (
 	"crypto/x509"
@@ -22,19 +22,19 @@ const setClock = "set the clock, or let the network set it; until then the agent
 func Clock(now time.Time, leaf *x509.Certificate, bootTime error) []Finding {
 	findings := make([]Finding, 0, 2)
 	if bootTime != nil {
-		findings = append(findings, failure(clockPart, "use a kernel that has it: Linux since 2.6.39",
+		findings = append(findings, Fail(clockPart, "use a kernel that has it: Linux since 2.6.39",
 			"CLOCK_BOOTTIME: %v", bootTime))
 	} else {
-		findings = append(findings, ok(clockPart, "CLOCK_BOOTTIME"))
+		findings = append(findings, Good(clockPart, "CLOCK_BOOTTIME"))
 	}
 	shown := now.UTC().Format(timeFormat)
 	switch {
 	case leaf != nil && now.Before(leaf.NotBefore):
-		return append(findings, warning(clockPart, setClock, "%s, before the certificate's first moment, %s", shown,
+		return append(findings, Warn(clockPart, setClock, "%s, before the certificate's first moment, %s", shown,
 			leaf.NotBefore.UTC().Format(timeFormat)))
 	case now.Before(written):
-		return append(findings, warning(clockPart, setClock, "%s, which is over", shown))
+		return append(findings, Warn(clockPart, setClock, "%s, which is over", shown))
 	default:
-		return append(findings, ok(clockPart, "%s", shown))
+		return append(findings, Good(clockPart, "%s", shown))
 	}
 }

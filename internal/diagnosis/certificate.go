@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package doctor
+package diagnosis
 
 import (
 	"crypto/x509"
@@ -19,26 +19,25 @@ import (
 
 const certificatePart = "certificate"
 
-// Enrolment is how the phone gets its certificate.
+// Enrolment is how the device gets its certificate.
 type Enrolment struct {
+	Device
+
 	PlainText        bool
 	Directory        string
 	Token, TokenFile string
 }
 
-const enrolAgain = "run `airbound enroll terminal NAME` where the controller runs, and put what it prints into the " +
-	"configuration"
-
 // Certificate looks at the certificate, or at the token if there is none. The leaf is nil without a certificate, device
 // without one that can be used.
 func Certificate(e Enrolment, now time.Time) (findings []Finding, leaf *x509.Certificate, device *credentials.Device) {
 	if e.PlainText {
-		return []Finding{warning(certificatePart, "remove plain-text outside of a lab",
-			"none: connections are plain text, anybody on the way can set bounds")}, nil, nil
+		return []Finding{Warn(certificatePart, "remove plain-text outside of a lab",
+			"none: connections are plain text, anybody on the way can change what this device does")}, nil, nil
 	}
 	leaf = readLeaf(filepath.Join(e.Directory, "certificate.pem"))
 	device, err := credentials.Open(credentials.Config{
-		Directory: e.Directory, Role: identity.RoleTerminal, Logger: slog.New(slog.DiscardHandler),
+		Directory: e.Directory, Role: e.Role, Logger: slog.New(slog.DiscardHandler),
 	})
 	switch {
 	case errors.Is(err, credentials.ErrNotEnrolled):
@@ -46,40 +45,40 @@ func Certificate(e Enrolment, now time.Time) (findings []Finding, leaf *x509.Cer
 	case err != nil:
 		// The advice of the error is for the agent's start.
 		text, _, _ := strings.Cut(err.Error(), "; enrol it:")
-		return []Finding{failure(certificatePart, "mend what the error names, or remove "+e.Directory+
-			" and enrol again with a new token", "%s", text)}, leaf, nil
+		return []Finding{Fail(certificatePart, "correct what the error names, or remove "+e.Directory+
+			" and enrol again: "+e.enrolAgain(), "%s", text)}, leaf, nil
 	}
 	until := leaf.NotAfter.UTC().Format(timeFormat)
 	if now.After(leaf.NotAfter) {
-		findings = append(findings, failure(certificatePart,
-			"set the clock if it is wrong, else enrol again: "+enrolAgain, "%s, ended %s", name(leaf), until))
+		findings = append(findings, Fail(certificatePart,
+			"set the clock if it is wrong, else enrol again: "+e.enrolAgain(), "%s, ended %s", name(leaf), until))
 	} else {
-		findings = append(findings, ok(certificatePart, "%s, until %s", name(leaf), until))
+		findings = append(findings, Good(certificatePart, "%s, until %s", name(leaf), until))
 	}
 	if e.Token != "" || exists(e.TokenFile) {
-		findings = append(findings, warning(certificatePart, "remove the token from the configuration",
-			"the phone is enrolled, the token is not needed any more"))
+		findings = append(findings, Warn(certificatePart, "remove the token from the configuration",
+			"the device is enrolled, the token is not needed any more"))
 	}
 	return findings, leaf, device
 }
 
-// token looks at the token of a phone that is not enrolled.
+// token looks at the token of a device that is not enrolled.
 func (e Enrolment) token() Finding {
 	text := e.Token
 	if e.TokenFile != "" {
 		content, err := os.ReadFile(e.TokenFile)
 		if err != nil {
-			return failure(certificatePart, enrolAgain, "none, and the token cannot be read: %v", err)
+			return Fail(certificatePart, e.enrolAgain(), "none, and the token cannot be read: %v", err)
 		}
 		text, _, _ = strings.Cut(strings.TrimSpace(string(content)), "\n")
 	}
 	if text == "" {
-		return failure(certificatePart, enrolAgain, "none, and no token to get one")
+		return Fail(certificatePart, e.enrolAgain(), "none, and no token to get one")
 	}
 	if _, err := identity.ParseToken(text); err != nil {
-		return failure(certificatePart, enrolAgain, "none, and %v", err)
+		return Fail(certificatePart, e.enrolAgain(), "none, and %v", err)
 	}
-	return ok(certificatePart, "none yet, but a token: the agent enrols when it starts")
+	return Good(certificatePart, "none yet, but a token: the agent enrols when it starts")
 }
 
 // ParsedToken returns the token, if there is one that can be read.
