@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -51,9 +50,6 @@ func joinCommand() command.Command {
 	}
 }
 
-// uciProgram is where OpenWrt has it.
-var uciProgram = "/sbin/uci"
-
 // writeUCI has `uci` write. The token goes by its standard input, which no other user sees.
 func writeUCI(join identity.Join) error {
 	if _, err := os.Stat(uciProgram); err != nil {
@@ -73,34 +69,6 @@ func writeUCI(join identity.Join) error {
 		return fmt.Errorf("uci has not written %s: %s", uciFile, said)
 	}
 	return nil
-}
-
-// uci runs it and returns what it prints. Package os/exec would make the agent 40 kB larger.
-func uci(input string, arguments ...string) (output string, err error) {
-	stdin, toIt, err := os.Pipe()
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = stdin.Close() }()
-	fromIt, stdout, err := os.Pipe()
-	if err != nil {
-		return "", errors.Join(err, toIt.Close())
-	}
-	defer func() { _ = fromIt.Close() }()
-	process, err := os.StartProcess(uciProgram, append([]string{uciProgram, "-q"}, arguments...),
-		&os.ProcAttr{Files: []*os.File{stdin, stdout, stdout}, Env: os.Environ()})
-	if err != nil {
-		return "", errors.Join(err, toIt.Close(), stdout.Close())
-	}
-	// A batch is shorter than a pipe holds, so writing waits for nobody.
-	_, err = toIt.WriteString(input)
-	err = errors.Join(err, toIt.Close(), stdout.Close())
-	printed, readErr := io.ReadAll(fromIt)
-	state, waitErr := process.Wait()
-	if err = errors.Join(err, readErr, waitErr); err == nil && !state.Success() {
-		err = errors.New(state.String())
-	}
-	return strings.TrimSpace(string(printed)), err
 }
 
 // uciBatch is what `uci batch` is to do. ParseJoin lets no value pass that has a quotation mark or a space.

@@ -20,6 +20,7 @@ const fakeUCI = `#!/bin/sh
 case "$2 $3" in
 "get airbound.main") cat "$UCI/type" ;;
 "get airbound.main.token") cat "$UCI/token" ;;
+"show airbound.main") cat "$UCI/shown" ;;
 "batch ") cat >"$UCI/batch" ;;
 *) exit 1 ;;
 esac

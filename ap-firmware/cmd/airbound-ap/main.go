@@ -27,10 +27,10 @@ func program(kernel sockets) *command.Program {
 	return &command.Program{
 		Name: "airbound-ap", Version: version, Summary: summary, Default: "run",
 		Commands: []command.Command{
-			runCommand(kernel), joinCommand(), onceCommand(kernel), statusCommand(), guardCommand(kernel),
-			detachCommand(),
+			runCommand(kernel), joinCommand(), onceCommand(kernel), statusCommand(), doctorCommand(kernel),
+			guardCommand(kernel), detachCommand(),
 		},
-		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error; 2 wrong usage; " +
-			"3 no agent runs (status).",
+		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error, or something has failed (doctor); " +
+			"2 wrong usage; 3 no agent runs (status).",
 	}
 }

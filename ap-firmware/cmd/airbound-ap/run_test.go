@@ -188,9 +188,15 @@ func (c *cell) setStations(macs ...mac.Address) {
 // startAgent runs an agent and returns what stops it and waits for its end.
 func (c *cell) startAgent() (stop func()) {
 	c.t.Helper()
+	return c.startAgentWith(c.sockets())
+}
+
+// startAgentWith does it with another kernel.
+func (c *cell) startAgentWith(kernel sockets) (stop func()) {
+	c.t.Helper()
 	ctx, cancel := context.WithCancel(c.t.Context())
 	ended, options := make(chan error, 1), c.options // The test may change them for the next agent.
-	go func() { ended <- run(ctx, options, c.sockets(), slog.New(slog.DiscardHandler)) }()
+	go func() { ended <- run(ctx, options, kernel, slog.New(slog.DiscardHandler)) }()
 	stop = func() {
 		cancel()
 		select {
