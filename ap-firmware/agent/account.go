@@ -17,8 +17,8 @@ import (
 )
 
 // The state file is written at once when the set in force, or its reason, has changed. Others are written later: a
-// renewed lease once half of the lease last written is over; counters, and the time of the last report, every
-// countersSavedUS.
+// renewed lease once half of the lease last written is over; what the stations do, every stationsSavedUS; counters, and
+// the time of the last report, every countersSavedUS.
 
 const countersSavedUS = 10_000_000
 
@@ -35,6 +35,7 @@ type account struct {
 	savedAtUS         int64
 	// Why the last attempt to connect and to read the BSS failed; empty since one succeeded.
 	connectionError, sampleError string
+	stations                     stationAccount
 }
 
 func newAccount(cfg Config) *account {
@@ -62,6 +63,7 @@ func (a *account) reported(nowUS int64, message *airboundv1.AccessPointReport, k
 	known.LastReportUS = nowUS
 	a.due = a.due || !reflect.DeepEqual(known, bss)
 	a.state.BSS = bss
+	a.due = a.stations.reported(nowUS, message.GetStations()) || a.due
 	a.failing("", &a.sampleError)
 }
 
@@ -98,6 +100,7 @@ func (a *account) save(nowUS int64, queues *queues, limits *limits, flows *flows
 		return
 	}
 	a.state.Windows, a.state.StationFlows = limits.saved(), flows.saved()
+	a.state.Devices = a.stations.limited(limits.lease.InForce().Entries)
 	queues.describe(&a.state)
 	a.state.WrittenUS = nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,

@@ -56,6 +56,8 @@ type State struct {
 	Counters     Counters `json:"counters"`
 	// The last command that was refused.
 	LastRefusal string `json:"last_refusal,omitempty"`
+	// Devices are the stations of the last report, by what they take of the air, most first.
+	Devices []Station `json:"devices,omitempty"`
 	// Nil from an agent that may not follow its stations' connections: --window-clamp is not given.
 	Windows *Windows `json:"windows,omitempty"`
 	// Nil from an agent that may give packets no other category: --no-station-flows is given.
