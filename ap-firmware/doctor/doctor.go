@@ -6,6 +6,8 @@ package doctor
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/airbound/airbound/ap-firmware/hostapd"
@@ -161,7 +163,7 @@ func (p Part) finding(part, name, permit, without, what string) diagnosis.Findin
 	case !p.Permitted:
 		return diagnosis.Warn(part, permit, "%s: %v: %s", name, errForbidden, without)
 	case p.Refusal != "" && part != edcaPart:
-		return diagnosis.Warn(part, installKmods, "%s: cannot be done here: %s", name, p.Refusal)
+		return diagnosis.Warn(part, programsNeed(p.Refusal), "%s: cannot be done here: %s", name, p.Refusal)
 	case p.Refusal != "":
 		return diagnosis.Warn(part, "nothing, if the driver cannot do it; else "+seeLog, "%s: cannot be done here: %s", name,
 			p.Refusal)
@@ -173,5 +175,22 @@ func (p Part) finding(part, name, permit, without, what string) diagnosis.Findin
 		return diagnosis.Good(part, "%s: the controller may set %s; none are in force: %s", name, what, p.Reason)
 	default:
 		return diagnosis.Good(part, "%s: the controller may set %s", name, what)
+	}
+}
+
+// programsNeed is what to do if the kernel's programs cannot be loaded or attached, by the text of package tcbpf.
+func programsNeed(refusal string) string {
+	has := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(refusal, text) })
+	}
+	switch {
+	case has("clsact", "add filter"):
+		return installKmods
+	case has("does not permit"):
+		return "give the agent CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, as OpenWrt's package does, or run it as root"
+	case has("no BPF", "does not support"):
+		return "install an image whose kernel has BPF (CONFIG_BPF_SYSCALL); without it everything else works"
+	default:
+		return seeLog
 	}
 }

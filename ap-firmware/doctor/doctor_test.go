@@ -28,6 +28,18 @@ func TestParts(t *testing.T) {
 			doctor.Flows("wlan0", doctor.Part{Permitted: true, Refusal: "no clsact"}),
 			"warning wlan0: cannot be done here: no clsact", "kmod-sched-bpf",
 		},
+		"not permitted": {
+			doctor.Windows("wlan0", doctor.Part{Permitted: true, Refusal: "load: the kernel does not permit it"}),
+			"warning wlan0: cannot be done here: load", "CAP_PERFMON",
+		},
+		"no BPF": {
+			doctor.Windows("wlan0", doctor.Part{Permitted: true, Refusal: "load: the kernel has no BPF"}),
+			"warning wlan0: cannot be done here: load", "CONFIG_BPF_SYSCALL",
+		},
+		"no interface": {
+			doctor.Windows("wlan0", doctor.Part{Permitted: true, Refusal: "find wlan0: no such device"}),
+			"warning wlan0: cannot be done here: find", "logread",
+		},
 		"the driver refuses": {
 			doctor.EDCA("wlan0", doctor.Part{Permitted: true, Refusal: "operation not supported"}),
 			"warning wlan0: cannot be done here: operation not supported", "nothing, if the driver cannot do it",

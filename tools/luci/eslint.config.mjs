@@ -8,7 +8,9 @@ import js from '@eslint/js';
 import globals from 'globals';
 
 const luci = { L: 'readonly', E: 'readonly', _: 'readonly' };
-const required = [ 'agents', 'baseclass', 'dom', 'form', 'format', 'fs', 'poll', 'problems', 'rpc', 'uci', 'view' ];
+const required = [
+	'agents', 'baseclass', 'dom', 'form', 'format', 'fs', 'poll', 'problems', 'rpc', 'summary', 'uci', 'view'
+];
 
 const rules = {
 	'array-bracket-spacing': [ 'error', 'always' ],

@@ -194,20 +194,40 @@ func TestDoctorOfACertificateThatHasEnded(t *testing.T) {
 	c := newCell(t)
 	c.setStations(phone1)
 	controller := c.secure()
-	controller.Set(func(b *credentialstest.Behaviour) { b.Life = time.Second })
+	controller.Set(func(b *credentialstest.Behaviour) { b.Life, b.RefuseRenewal = 2*time.Second, os.ErrPermission })
 	c.options.security.Token = controller.Invite(identity.RoleAccessPoint, "ap-1")
-	stop := c.startAgent()
-	c.await(interval, phone1)
-	controller.Set(func(b *credentialstest.Behaviour) { b.RefuseRenewal = os.ErrPermission })
-	stop()
+	c.startAgent()
 	var found []diagnosis.Finding
 	eventually(t, "ended", func() bool {
 		found, _ = c.examined(c.sockets(), c.at(controller)...)
 		return slices.ContainsFunc(found, func(f diagnosis.Finding) bool {
-			return f.Part == "certificate" && f.Level == diagnosis.Failure
+			return f.Part == "certificate" && strings.Contains(f.Found, ", ended ")
 		})
 	})
 	expectStep(t, found, diagnosis.Failure, "certificate", ", ended ", "set the clock if it is wrong, else enrol again")
+}
+
+// The certificate begins later than the clock shows: the clock is late.
+func TestDoctorOfAClockThatIsLate(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	controller := c.secure()
+	controller.Set(func(b *credentialstest.Behaviour) {
+		b.Life = 2 * time.Hour
+		b.Alter = func(leaf *credentialstest.Leaf, _ *airboundv1.Credentials) {
+			leaf.NotBefore = time.Now().Add(time.Hour)
+		}
+	})
+	c.options.security.Token = controller.Invite(identity.RoleAccessPoint, "ap-1")
+	stop := c.startAgent()
+	eventually(t, "enrolled", func() bool { return controller.Counts().Enrolments == 1 })
+	eventually(t, "written", func() bool {
+		found, _ := c.examined(c.sockets(), c.at(controller)...)
+		return slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return f.Part == "clock" })
+	})
+	stop()
+	found, _ := c.examined(c.sockets(), c.at(controller)...)
+	expectStep(t, found, diagnosis.Warning, "clock", "before the certificate's first moment", "set the clock")
 }
 
 // unwilling is a kernel without what filters of clsact need.

@@ -43,7 +43,13 @@ def test_the_rights_are_the_least_that_the_pages_need() -> None:
     (rights,) = load(RIGHTS).values()
     assert rights["read"] == {
         "file": {f"{PROGRAM} status --json": ["exec"]},
-        "ubus": {"file": ["exec"], "iwinfo": ["devices", "info"], "service": ["list"], "system": ["info"]},
+        "ubus": {
+            "file": ["exec"],
+            "iwinfo": ["devices", "info"],
+            "luci-rpc": ["getHostHints"],
+            "service": ["list"],
+            "system": ["info"],
+        },
         "uci": ["airbound"],
     }
     assert rights["write"] == {"uci": ["airbound"]}
@@ -112,6 +118,7 @@ def test_the_package_has_the_files_and_nothing_else(tree: Path) -> None:
         "www/luci-static/resources/airbound/agents.js",
         "www/luci-static/resources/airbound/format.js",
         "www/luci-static/resources/airbound/problems.js",
+        "www/luci-static/resources/airbound/summary.js",
         "www/luci-static/resources/view/airbound/settings.js",
         "www/luci-static/resources/view/airbound/status.js",
     }

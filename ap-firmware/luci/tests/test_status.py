@@ -48,7 +48,7 @@ def test_an_agent_that_is_connected(page: Page, site: str) -> None:
 def test_each_bss_has_a_row(page: Page, site: str) -> None:
     show(page, site)
     assert page.rows("#airbound-bss") == [
-        ["phy0-ap0", "Attic\n02:00:00:00:a0:01", "2.4 GHz, 2437 MHz", "yes", "10", "less than 15 s ago", "-"],
+        ["phy0-ap0", "Attic\n02:00:00:00:a0:01", "2.4 GHz, 2437 MHz", "yes", "5", "less than 15 s ago", "-"],
         ["phy1-ap0", "Attic\n02:00:00:00:a1:01", "5 GHz, 5180 MHz", "yes", "3", "less than 15 s ago", "-"],
     ]
 
@@ -204,7 +204,7 @@ def test_a_token_that_was_used(page: Page, site: str, router: Router, aged: Aged
     assert "airbound enroll access-point NAME" in text
     assert "ended with exit code 1" in text
     # By a script, since the page replaces its elements.
-    link = page.script("return document.querySelector('.alert-message.danger:nth-of-type(2) a').href")
+    link = page.script("return document.querySelector('.alert-message.danger:nth-of-type(3) a').href")
     assert link.endswith("/airbound/settings")
     assert dict(page.rows("#airbound-agent")) == {
         "Agent": "not running",

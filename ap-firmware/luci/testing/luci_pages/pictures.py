@@ -40,6 +40,12 @@ def main() -> None:
         output=_connected,
         config=config,
         service={"instances": {"instance1": {"running": True, "pid": 2417}}},
+        hints={
+            "02:00:00:00:01:07": {"name": "attic-camera"},
+            "02:00:00:00:01:01": {"name": "annas-phone"},
+            "02:00:00:00:01:02": {"name": "laptop"},
+            "02:00:00:00:01:03": {"name": "television"},
+        },
         wireless={name: {"mode": "Master", "ssid": "Attic"} for name in ("phy0-ap0", "phy1-ap0")},
     )
     with (

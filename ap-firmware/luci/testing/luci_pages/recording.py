@@ -128,6 +128,32 @@ LIVE_FLOWS = "live flows with the category for video 2"
 REFUSED = "the controller refused: the token was used 1 times, as often as it may be (PermissionDenied)"
 
 
+def _device(last_octet: int, air_percent: float, up_kbps: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "mac": f"02:00:00:00:01:{last_octet:02x}",
+        "addresses": [f"192.168.1.{100 + last_octet}"],
+        "signal_dbm": -40 - 2 * last_octet,
+        "up_phy_kbps": 144_400,
+        "down_phy_kbps": 144_400,
+        "up_kbps": up_kbps,
+        "down_kbps": 210,
+        "air_percent": air_percent,
+        "uploads": up_kbps > 0,
+        **fields,
+    }
+
+
+# By what they take of the air.
+DEVICES = [
+    _device(7, 38.2, 7_900, up_phy_kbps=26_000, srtt_us=18_200, min_rtt_us=9_100, limit_bytes=23_360),
+    _device(1, 31.4, 22_300, srtt_us=16_400, min_rtt_us=8_700, limit_bytes=46_720),
+    _device(2, 12.0, 8_050, srtt_us=15_900, min_rtt_us=8_900),
+    _device(3, 0.6, 0, down_kbps=4_100),
+    _device(4, 0.0, 0, addresses=[], signal_dbm=None, down_kbps=0),
+]
+IDLE = [_device(last_octet, 0.1, 0, down_kbps=0) for last_octet in (8, 9, 10)]
+
+
 def _connected(now_us: int) -> dict[str, Files]:
     lent = {
         "edca_generation": 7,
@@ -157,9 +183,17 @@ def _connected(now_us: int) -> dict[str, Files]:
         "packets_marked_total": 9_214,
         "sets_applied_total": 4,
     }
-    own = {"stations_reported": 10, "windows": limited, "station_flows": as_video}
+    own = {"stations_reported": len(DEVICES), "devices": DEVICES, "windows": limited, "station_flows": as_video}
     first = _state(now_us, "phy0-ap0", **BSS_2, **lent | own)
-    second = _state(now_us, "phy1-ap0", **BSS_5, stations_reported=3, windows=FOLLOWED, station_flows=AS_THEY_COME)
+    second = _state(
+        now_us,
+        "phy1-ap0",
+        **BSS_5,
+        stations_reported=len(IDLE),
+        devices=IDLE,
+        windows=FOLLOWED,
+        station_flows=AS_THEY_COME,
+    )
     return {
         "phy0-ap0": {"state.json": first, "credentials.json": CERTIFICATE, "lock": {}},
         "phy1-ap0": {"state.json": second, "credentials.json": CERTIFICATE, "lock": {}},

@@ -61,6 +61,12 @@ class Router:
     """Calls that no router answers, and those that were not permitted."""
     changes: list[tuple[str, str, str, Any]] = field(default_factory=list)
     """Calls that changed the configuration: set or delete, config, section, values or names."""
+    waiting: dict[str, list[list[str]]] = field(default_factory=dict)
+    """Changes of the user that are not applied yet, by configuration, as `uci changes` has them."""
+    applied: list[str] = field(default_factory=list)
+    """What was applied and confirmed: "apply" and "confirm", in their order."""
+    hints: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What the router knows of addresses, as `luci-rpc getHostHints` has it."""
     runs: int = 0
     """How often the program ran."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -75,7 +81,7 @@ class Router:
             if not self.permissions.allow("ubus", name, function):
                 self.complaints.append(f"not permitted: ubus {name} {function}")
                 return {**answer, "error": {"code": -32002, "message": "Access denied"}}
-            handler = getattr(self, f"_{name}_{function}", None)
+            handler = getattr(self, f"_{name.replace('-', '_')}_{function}", None)
             if handler is None:
                 self.complaints.append(f"no answer to: ubus {name} {function}")
                 return {**answer, "error": {"code": -32000, "message": "Object not found"}}
@@ -115,6 +121,9 @@ class Router:
     def _system_info(self, _: dict[str, Any]) -> Reply:
         return [OK, {"uptime": UPTIME_S}]
 
+    def _luci_rpc_getHostHints(self, _: dict[str, Any]) -> Reply:  # noqa: N802 # ubus's name
+        return [OK, self.hints]
+
     def _iwinfo_devices(self, _: dict[str, Any]) -> Reply:
         return [OK, {"devices": list(self.wireless)}]
 
@@ -131,7 +140,15 @@ class Router:
         return [NOT_FOUND] if name != "airbound" or self.config is None else [OK, {"values": self.config}]
 
     def _uci_changes(self, _: dict[str, Any]) -> Reply:
-        return [OK, {"changes": {}}]
+        return [OK, {"changes": self.waiting}]
+
+    def _uci_apply(self, _: dict[str, Any]) -> Reply:
+        self.applied.append("apply")
+        return [OK]
+
+    def _uci_confirm(self, _: dict[str, Any]) -> Reply:
+        self.applied.append("confirm")
+        return [OK]
 
     def _uci_set(self, arguments: dict[str, Any]) -> Reply:
         return self._change("set", arguments, arguments["values"])

@@ -9,6 +9,10 @@ const callGet = rpc.declare({ object: 'uci', method: 'get', params: [ 'config' ]
 const callSet = rpc.declare({ object: 'uci', method: 'set', params: [ 'config', 'section', 'values' ] });
 const callDelete = rpc.declare({ object: 'uci', method: 'delete', params: [ 'config', 'section', 'options' ] });
 
+const callChanges = rpc.declare({ object: 'uci', method: 'changes' });
+const callApply = rpc.declare({ object: 'uci', method: 'apply', params: [ 'timeout', 'rollback' ] });
+const callConfirm = rpc.declare({ object: 'uci', method: 'confirm' });
+
 const loaded = {};
 let changed = {};
 
@@ -73,5 +77,10 @@ return baseclass.extend({
 		changed = {};
 
 		return Promise.all(calls);
-	}
+	},
+
+	changes() { return callChanges().then(answer => answer.changes); },
+
+	/* With a way back, as LuCI: what is not confirmed is undone by rpcd. */
+	apply(timeout) { return callApply(timeout || 10, true).then(() => callConfirm()); }
 });

@@ -31,6 +31,12 @@ const callSystemInfo = rpc.declare({
 	expect: { uptime: 0 }
 });
 
+const callHostHints = rpc.declare({
+	object: 'luci-rpc',
+	method: 'getHostHints',
+	expect: { '': {} }
+});
+
 function isObject(value) {
 	return value !== null && typeof(value) === 'object' && !Array.isArray(value);
 }
@@ -72,6 +78,34 @@ function reportAge(state, uptime) {
 	const reported = number(state.last_report_us);
 
 	return uptime && reported ? Math.max(0, uptime * 1000 - reported / 1000) : null;
+}
+
+/* A number of microseconds in milliseconds; null if it is 0 or none. */
+function milliseconds(value) {
+	return number(value) ? value / 1000 : null;
+}
+
+/* What a station did in the last seconds. Its name is what the router knows of its address, or the address. */
+function parseDevice(value, hints) {
+	const mac = text(value.mac);
+	const hint = isObject(hints[mac.toUpperCase()]) ? hints[mac.toUpperCase()] : {};
+	const addresses = Array.isArray(value.addresses) ? value.addresses.map(text).filter(address => address) : [];
+
+	return {
+		mac: mac,
+		name: text(hint.name) || addresses[0] || mac || '?',
+		address: addresses[0] || '',
+		signal: number(value.signal_dbm),
+		upPHYKbps: number(value.up_phy_kbps) || 0,
+		downPHYKbps: number(value.down_phy_kbps) || 0,
+		upKbps: number(value.up_kbps) || 0,
+		downKbps: number(value.down_kbps) || 0,
+		airPercent: number(value.air_percent) || 0,
+		uploads: value.uploads === true,
+		rttMS: milliseconds(value.srtt_us),
+		leastRttMS: milliseconds(value.min_rtt_us),
+		limitBytes: number(value.limit_bytes) || 0
+	};
 }
 
 /* What an agent does with receive windows; null: its owner does not permit that it does anything. */
@@ -121,7 +155,7 @@ function parseCredentials(value) {
 }
 
 /* One agent's view: every field may be absent. */
-function parseView(view, uptime) {
+function parseView(view, uptime, hints) {
 	const state = isObject(view.state) ? view.state : {};
 	const frequency = number(state.frequency_mhz);
 
@@ -139,6 +173,7 @@ function parseView(view, uptime) {
 		band: text(state.band) || bandOf(frequency),
 		links: Array.isArray(state.links) ? state.links.length : 0,
 		stations: number(state.stations_reported),
+		devices: list(state.devices).map(device => parseDevice(device, hints)),
 		reportAgeMS: reportAge(state, uptime),
 		generation: number(state.edca_generation) || 0,
 		queues: list(state.queues),
@@ -158,7 +193,7 @@ function parseView(view, uptime) {
 }
 
 /* The program's output, {views} or {error}. */
-function parseOutput(output, uptime) {
+function parseOutput(output, uptime, hints) {
 	let document = null;
 
 	try {
@@ -177,11 +212,11 @@ function parseOutput(output, uptime) {
 	if (!Array.isArray(document.agents) || !document.agents.every(isObject))
 		return { error: _('it has no list of agents') };
 
-	return { views: document.agents.map(view => parseView(view, uptime)) };
+	return { views: document.agents.map(view => parseView(view, uptime, hints)) };
 }
 
 /* What the program printed and how it ended, {views} or {missing} or {denied} or {error}. */
-function parseResult(result, uptime) {
+function parseResult(result, uptime, hints) {
 	if (result instanceof Error) {
 		switch (result.name) {
 		case 'NotFoundError':
@@ -197,7 +232,7 @@ function parseResult(result, uptime) {
 	if (result.code !== 0 && result.code !== EXIT_NOT_RUNNING)
 		return { error: text(result.stderr).trim() || _('exit code %d').format(result.code) };
 
-	return parseOutput(text(result.stdout), uptime);
+	return parseOutput(text(result.stdout), uptime, hints);
 }
 
 /* What procd has of the service: is an instance running, and how did one end that is not. */
@@ -242,13 +277,14 @@ return baseclass.extend({
 			L.resolveDefault(uci.load('airbound'), null),
 			L.resolveDefault(callServiceList(SERVICE), {}),
 			L.resolveDefault(callSystemInfo(), 0),
-			fs.exec(PROGRAM, [ 'status', '--json' ]).catch(error => error)
+			fs.exec(PROGRAM, [ 'status', '--json' ]).catch(error => error),
+			L.resolveDefault(callHostHints(), {})
 		]).then(answers => {
 			const section = uci.get('airbound', 'main');
 			const option = name => {
 				return section ? uci.get('airbound', 'main', name) : null;
 			};
-			const parsed = parseResult(answers[3], answers[2]);
+			const parsed = parseResult(answers[3], answers[2], isObject(answers[4]) ? answers[4] : {});
 			const views = parsed.views || [];
 			const service = parseService(answers[1]);
 
@@ -266,6 +302,21 @@ return baseclass.extend({
 				error: parsed.error || ''
 			};
 		});
+	},
+
+	/*
+	 * Starts the agent, or stops it for good: then all devices send as without it. What else waits to be applied by
+	 * this user is not applied with it: the promise is rejected.
+	 */
+	switchTo(enabled) {
+		return uci.changes().then(waiting => {
+			if (Object.keys(waiting).length)
+				throw new Error(_('other changes wait to be applied; apply or revert them first'));
+
+			uci.set('airbound', 'main', 'enabled', enabled ? '1' : '0');
+
+			return uci.save();
+		}).then(() => uci.apply());
 	},
 
 	/* What a certificate needs at a time (milliseconds): one of the codes below; '' if it is good. */

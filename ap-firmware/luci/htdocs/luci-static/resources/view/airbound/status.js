@@ -6,6 +6,7 @@
 'require airbound.agents as agents';
 'require airbound.format as format';
 'require airbound.problems as problems';
+'require airbound.summary as summary';
 
 function connectionOf(account) {
 	const running = account.views.filter(view => view.running);
@@ -316,9 +317,111 @@ function stationFlowsTable(running) {
 	return table('airbound-station-flows', titles, running.map(stationFlowsRow));
 }
 
+/* Mb/s, for a column that has the unit in its title. */
+function megabits(kbps) {
+	return kbps < 50 ? '-' : '%.1f'.format(kbps / 1000);
+}
+
+function nameOf(view, device) {
+	const more = [ device.address, device.mac, view.interfaceName ]
+		.filter(part => part && part !== device.name).join(', ');
+
+	return [ device.uploads ? E('strong', {}, [ device.name ]) : device.name, E('br'), E('small', {}, [ more ]) ];
+}
+
+/* What a device may have in flight, or why there is no limit. */
+function limitOf(view, device) {
+	if (device.limitBytes > 0)
+		return E('strong', {}, [ _('%d kB in flight').format(Math.round(device.limitBytes / 1000)) ]);
+
+	if (view.windows === null)
+		return _('none: switched off');
+
+	if (view.windows.refusal)
+		return _('none: not possible here');
+
+	if (!device.uploads)
+		return _('none: it does not upload');
+
+	return view.windows.generation === 0 && view.windows.reason ? _('none: %s').format(view.windows.reason)
+		: _('none by the controller: it has an agent of its own, or is exempt');
+}
+
+function deviceRow(entry) {
+	const device = entry.device;
+
+	return [
+		nameOf(entry.view, device),
+		'%.1f %%'.format(device.airPercent),
+		megabits(device.upKbps),
+		megabits(device.downKbps),
+		device.signal === null ? '-' : String(device.signal),
+		'%s / %s'.format(megabits(device.upPHYKbps), megabits(device.downPHYKbps)),
+		device.rttMS === null ? '-' : '%.1f (%.1f)'.format(device.rttMS, device.leastRttMS),
+		limitOf(entry.view, device)
+	];
+}
+
+function deviceTable(account) {
+	const titles = [
+		_('Device'), _('Part of the air'), _('Up (Mb/s)'), _('Down (Mb/s)'), _('Signal (dBm)'),
+		_('PHY rate, up / down (Mb/s)'), _('Delay (least), ms'), _('Limit')
+	];
+
+	return table('airbound-devices', titles, summary.devices(account).map(deviceRow));
+}
+
+/* Why the switch failed last; the page is drawn anew every few seconds. */
+let switchFailure = '';
+
+/* The switch of the whole: what is not on is as if the agent were not installed. */
+function switchOf(account) {
+	if (!account.configured || account.missing)
+		return '';
+
+	const failed = E('div', { 'id': 'airbound-switch-failed' }, [ switchFailure ]);
+	const turn = event => {
+		event.target.disabled = true;
+
+		return agents.switchTo(!account.enabled).then(() => '', error => {
+			return _('Not changed: %s').format(error.message || String(error));
+		}).then(failure => {
+			switchFailure = failure;
+			dom.content(failed, [ failure ]);
+			event.target.disabled = failure === '';
+		});
+	};
+
+	return E('p', {}, [
+		E('button', {
+			'id': 'airbound-switch',
+			'class': 'btn cbi-button cbi-button-%s'.format(account.enabled ? 'negative' : 'positive'),
+			'click': turn
+		}, [ account.enabled ? _('Switch off') : _('Switch on') ]),
+		' ',
+		account.enabled ? _('Then all devices send as without it, until it is switched on again.') : '',
+		failed
+	]);
+}
+
+function summaryOf(account) {
+	const now = summary.of(account);
+
+	return E('div', { 'id': 'airbound-summary', 'class': 'alert-message ' + now.level }, [
+		E('p', {}, [ E('strong', {}, [ now.title ]), ' ' + now.text ]),
+		switchOf(account)
+	]);
+}
+
 function contents(account, now) {
 	const running = account.views.filter(view => view.running);
-	const nodes = problems.messages(account, now);
+	const nodes = [ summaryOf(account) ].concat(problems.messages(account, now));
+
+	if (running.length)
+		nodes.push(section(_('Devices'),
+			_('Who takes the air, in the last seconds; those in bold upload. The delay is that of their TCP ' +
+				'connections, to the other side and back, with the least of them in brackets.'),
+			deviceTable(account)));
 
 	nodes.push(section(_('Access point agent'), '', agentTable(account, now)));
 	nodes.push(section(_('BSSs'), '', bssTable(account)));
