@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from airbound import own_policies
 from airbound.core.addresses import exempt_name, mac_from_text, mac_text
 from airbound.core.overrides import CellOverride
 from airbound.core.parameters import Mode, Parameters
@@ -328,6 +329,7 @@ def validated(raw: dict[str, Any]) -> Config:
     for location, value in _leaves(raw):
         if isinstance(value, datetime.date | datetime.time):  # JSON has none
             wrong.append(InvalidError(location, "dates and times are not used here", str(value)))
+    _load_policies(raw, wrong)
     parameters, rest = _split({key: value for key, value in raw.items() if key != "parameters"})
     cells = rest.get("cell")
     if isinstance(cells, list):
@@ -346,6 +348,21 @@ def validated(raw: dict[str, Any]) -> Config:
     if config is None or wrong:
         raise _together(wrong)
     return config
+
+
+def _load_policies(raw: dict[str, Any], wrong: list[InvalidError]) -> None:
+    """Load the policies from outside that are named anywhere."""
+    cells = raw.get("cell")
+    tables = {(): raw} | {
+        ("cell", str(number)): cell for number, cell in enumerate(cells if isinstance(cells, list) else ())
+    }
+    for location, table in tables.items():
+        name = table.get("policy") if isinstance(table, dict) else None
+        if isinstance(name, str):
+            try:
+                own_policies.load(name)
+            except own_policies.PolicyError as error:
+                wrong.append(InvalidError((*location, "policy"), str(error), repr(name)))
 
 
 def _json(raw: dict[str, Any]) -> str:

@@ -68,6 +68,7 @@ RUN_EXAMPLES = f"""modes:
   paper-jb     the same for Jelly Bean (4.1)
   bdp          CUBIC, bounded by the bandwidth-delay product
   aggregate    the same, and where frames are aggregated by an aggregate beside it
+  MODULE:NAME  CUBIC, bounded by a policy of your own, or the name of its entry point (docs/own-policy.md)
   airbound     the controller as it starts without arguments, EDCA parameters included
   bdp+vegas    another congestion control within the bounds (of every mode from paper-gb on)
   bdp+edca     the controller sets EDCA parameters as well (of the same but airbound; bdp+vegas+edca)

@@ -114,6 +114,8 @@ def _directory(name: str, path: Path, plan: str) -> list[str]:
         return _interpreter(path, plan)
     if name == guest_paths.CONTROLLER:
         return _files(path / "airbound")
+    if name == guest_paths.POLICY:
+        return _files(path)
     if name.startswith(guest_paths.PACKAGES):
         return [line for record in sorted(path.glob("*.dist-info/RECORD")) for line in _installed(record)]
     named = re.findall(rf"{guest_paths.GUEST_DIRECTORY}/{name}/([^/\" :]+)", plan)

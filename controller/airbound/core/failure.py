@@ -5,6 +5,7 @@ import traceback
 
 from airbound.core.cell.state import CellState
 from airbound.core.effects import Note, repeated_level
+from airbound.core.policy.outside import PolicyFailedError
 from airbound.core.reasons import Code, Reason
 
 ERROR_MAX_CHARACTERS = 200
@@ -12,6 +13,8 @@ ERROR_MAX_CHARACTERS = 200
 
 def internal_error(error: Exception) -> Reason:
     """What was raised, and where."""
+    if isinstance(error, PolicyFailedError):  # which says where itself
+        return Reason(Code.INTERNAL_ERROR, str(error)[:ERROR_MAX_CHARACTERS])
     where = traceback.extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__}: {error}"[:ERROR_MAX_CHARACTERS]
     return Reason(Code.INTERNAL_ERROR, f"{what}, in {where.name}, line {where.lineno}")

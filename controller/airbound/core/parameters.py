@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from airbound.core import policy_names
 from airbound.core.edca import (
     AIFSN_MAX,
     CW_MAX,
@@ -24,7 +25,7 @@ from airbound.core.edca import (
 from airbound.core.openflow_parameters import OpenflowParameters
 
 Mode = Literal["observe", "control"]
-PolicyName = Literal["paper", "bdp", "aggregate"]
+PolicyName = Annotated[str, AfterValidator(policy_names.known)]
 ShareName = Literal["air-time", "throughput"]
 TableName = Literal["gingerbread", "jelly-bean"]
 
@@ -301,7 +302,8 @@ class Parameters:
         PolicyName,
         Field(
             description="how bounds follow from what is known: by a share of the path and, where frames are aggregated,"
-            " an aggregate beside it (aggregate); without the aggregate (bdp); by the source paper's tables (paper)"
+            " an aggregate beside it (aggregate); without the aggregate (bdp); by the source paper's tables (paper);"
+            " or a policy of your own (docs/own-policy.md), MODULE:NAME or the name of its entry point"
         ),
     ] = "aggregate"
     safety: SafetyParameters = SafetyParameters()

@@ -30,7 +30,8 @@ from airbound.configuration.environment import FILE
 from airbound.configuration.layers import Loaded, Option, load
 from airbound.configuration.values import config_hash
 from airbound.core.class_choices import CLASS_WORDS, OWN
-from airbound.core.parameters import Mode, PolicyName, TableName
+from airbound.core.parameters import Mode, TableName
+from airbound.core.policy_names import BUILT_IN
 from airbound.metrics.options import DEFAULT_METRICS
 from airbound.operator import events_commands, openflow_commands, pki_commands
 from airbound.operator.printable import output, printable
@@ -80,6 +81,15 @@ GROUPS = {
     "run it": ("controller", "openflow", "check-config", "config", "replicas", "health", "completion"),
 }
 """The commands, as `airbound --help` lists them."""
+
+
+class _Suggested(tuple[str, ...]):
+    """Words that a shell completes, where others are right as well."""
+
+    __slots__ = ()
+
+    def __contains__(self, _: object) -> bool:
+        return True
 
 
 class _Root(argparse.ArgumentParser):
@@ -241,7 +251,10 @@ def _add_controller(command: Callable[..., argparse.ArgumentParser]) -> None:
         "--operators", metavar="ADDR:PORT", help=f"for operators, may also be unix:/PATH; default {DEFAULT_OPERATORS}"
     )
     options.add_argument("--metrics", metavar="ADDR:PORT", help=f'for Prometheus; default {DEFAULT_METRICS}, "": none')
-    options.add_argument("--policy", choices=get_args(PolicyName), help="default aggregate")
+    options.add_argument(
+        "--policy", metavar="NAME", choices=_Suggested(BUILT_IN),
+        help=f"{', '.join(BUILT_IN)}, or MODULE:NAME of a policy of your own; default aggregate",
+    )  # fmt: skip
     options.add_argument("--table", choices=get_args(TableName), help="of the paper policy; default jelly-bean")
     options.add_argument("--mode", choices=get_args(Mode), help="default control; observe applies nothing")
     options.add_argument("--log", choices=get_args(LogStyle), help="default text")

@@ -165,7 +165,6 @@ def test_nobody_there_is_a_code_of_its_own(capsys: pytest.CaptureFixture[str]) -
         ["class", "a", "lively"],
         ["class", "a", "live", "--uid", "-1"],
         ["class", "a", "live", "--uid", "4294967295"],
-        ["controller", "--policy", "fair"],
         ["controller", "--table", "gb"],
         ["controller", "--generation", "gb"],
         ["cells", "--timeout", "nan"],
@@ -195,6 +194,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         (["controller", "--listen", ""], "--listen = '': expected ADDRESS:PORT"),
         (["controller", "--operators", "here"], "--operators = 'here': expected ADDRESS:PORT"),
         (["controller", "--metrics", "here"], "--metrics = 'here': expected ADDRESS:PORT"),
+        (["controller", "--policy", "fair"], "--policy = 'fair': expected paper, bdp, aggregate, MODULE:NAME"),
     ],
 )
 def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from airbound.core.parameters import PolicyName
+from airbound.core.policy_names import BUILT_IN
 from airbound.operator import cli
 from airbound.operator.completion import parsers
 
@@ -51,7 +51,7 @@ def completed(script: Path, *words: str, within: Path | None = None) -> set[str]
         (["c"], {"ca", "cells", "check-config", "class", "completion", "config", "controller", "counters"}),
         (["config", ""], {"show"}),
         (["controller", "--po"], {"--policy"}),
-        (["controller", "--policy", ""], set(get_args(PolicyName))),
+        (["controller", "--policy", ""], set(BUILT_IN)),
         (["controller", "--log", "j"], {"json"}),
         (["mode", ""], {"observe", "control", "configured"}),
         (["completion", ""], {"bash", "zsh"}),

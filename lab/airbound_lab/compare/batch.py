@@ -133,14 +133,22 @@ def _needed(tasks: Sequence[TaskT], options: argparse.Namespace, *, build: bool)
 
 def _hashes(programs: Programs) -> Callable[[Parameters], Mapping[str, str]]:
     """Hash what a run needs, each kind once."""
-    by_kind: dict[tuple[bool, ...], Mapping[str, str]] = {}
+    by_kind: dict[tuple[bool | str, ...], Mapping[str, str]] = {}
 
     def hashes_of(parameters: Parameters) -> Mapping[str, str]:
         [mode] = parameters.modes
         applications = bool(parameters.scenario.application_actions())
-        kind = agents, ovs, _, marks = modes.parse(mode).has_agents, parameters.ovs, applications, parameters.live_marks
+        agents, policy = modes.parse(mode).has_agents, modes.parse(mode).policy
+        kind = agents, parameters.ovs, applications, parameters.live_marks, policy
         if kind not in by_kind:
-            by_kind[kind] = host.hashes(programs, agents=agents, ovs=ovs, applications=applications, marks=marks)
+            by_kind[kind] = host.hashes(
+                programs,
+                agents=agents,
+                ovs=parameters.ovs,
+                applications=applications,
+                marks=parameters.live_marks,
+                policy=policy,
+            )
         return by_kind[kind]
 
     return hashes_of

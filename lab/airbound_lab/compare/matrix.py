@@ -63,9 +63,7 @@ class Condition:
     def group(self) -> str:
         """Return the part of the name that several rows share."""
         rate_control = f"{self.rate_control} ({YEARS[self.rate_control]})" if self.rate_control in YEARS else None
-        parts = [self.scenario.name, rate_control or self.rate_control]
-        if self.phy != DEFAULT_PHY:
-            parts.append(f"802.{self.phy}")
+        parts = [self.scenario.name, f"802.{self.phy}", rate_control or self.rate_control]
         if self.ap != "plain":
             parts.append(f"{self.ap} access point")
         if self.distances_m is not None:

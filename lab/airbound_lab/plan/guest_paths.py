@@ -33,6 +33,8 @@ LINKS = "host"
 COMPILED = "compiled"
 VIDEOS = "videos"
 CONTROLLER = "controller"
+POLICY = "policy"
+"""Directory of a policy from outside, in a run with one."""
 PACKAGES = "packages"
 """With a number: the directories of Python's modules, beside the interpreter's own."""
 
@@ -64,6 +66,10 @@ class Programs:
     """Directory of the videos that phones send live (run/videos.py), if any does."""
     marks: str = ""
     """libairbound-mark.so, beside the traffic generator."""
+    policies: tuple[tuple[str, str], ...] = ()
+    """MODULE:NAME of each policy from outside, with the directory of its module (run/policies.py)."""
+    policy: str = ""
+    """That directory, in a run with such a policy."""
 
     @property
     def python_command(self) -> tuple[str, ...]:
@@ -79,7 +85,7 @@ class Programs:
         of their own.
         """
         return {
-            "PYTHONPATH": ":".join((self.controller_source, *self.packages)),
+            "PYTHONPATH": ":".join((self.controller_source, *self.packages, *([self.policy] if self.policy else ()))),
             "PYTHONPYCACHEPREFIX": self.compiled or "/proc/none",
         }
 
@@ -114,6 +120,8 @@ def in_guest(programs: Programs) -> tuple[Programs, dict[str, str]]:
         marks=file("traffic", programs.marks),
         packages=tuple(packages),
         compiled=at(COMPILED, programs.compiled) if programs.compiled else "",
+        policies=(),
+        policy=at(POLICY, programs.policy) if programs.policy else "",
     )
     return moved, directories
 
@@ -129,7 +137,7 @@ def linked(run_directory: Path, directories: dict[str, str]) -> Iterator[None]:
     links.mkdir()
     try:
         for name, directory in directories.items():
-            if name.startswith((CONTROLLER, PACKAGES)):
+            if name.startswith((CONTROLLER, PACKAGES, POLICY)):
                 have_caches(os.path.realpath(directory))
             (links / name).symlink_to(Path(directory).resolve())
         yield

@@ -14,7 +14,8 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from airbound_lab.errors import UsageError
-from airbound_lab.report import trace_plot
+from airbound_lab.output import file_name
+from airbound_lab.report import tables, trace_plot
 from airbound_lab.report.style import FAINT, INK, STYLE
 
 if TYPE_CHECKING:
@@ -39,9 +40,12 @@ MODE_COLOURS = {
     "paper-gb": "#8d6bb8",
     "paper-jb": "#7048a8",
     "bdp": "#14866d",
+    "aggregate": "#3f8f9e",
     "airbound": "#0b5f8a",
 }
 """Of a mode with a + or a setting: what is before it."""
+OUTSIDE_COLOURS = ("#b5446e", "#5a7d2a", "#94651b", "#3d5a98")
+"""Of policies from outside, by their order among the modes of a picture."""
 DELAY_COLOURS = ("#2a6fb0", "#c2571a", "#2e8b57", "#8e4a9e", "#a08400", "#5d5d5d")
 """Phones are coloured by the delay of their server: what sets one phone apart from another."""
 
@@ -53,12 +57,13 @@ def totals(results: Results) -> Figure:
     """Total goodput and mean RTT of each mode; a whisker spans the seeds."""
     has_rtt = any(run.rtt_mean_ms for run in results.runs)
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 0.75 + 0.34 * len(results.modes())), layout="constrained")
+        figure = Figure(figsize=(6.4, 0.9 + 0.34 * len(results.modes())), layout="constrained")
         panels = figure.subplots(1, 2 if has_rtt else 1, squeeze=False)[0]
         _bars(panels[0], results, "total_goodput_mbps", "Total goodput, Mb/s", decimals=1)
         if has_rtt:
             _bars(panels[1], results, "rtt_mean_ms", "Mean RTT, ms (log)", decimals=0, log=True)
             panels[1].set_yticklabels([])
+        figure.suptitle(tables.radio(results.parameters), x=0.01, ha="left", fontsize=8, color=FAINT)
         _make_room_for_labels(figure)
     return figure
 
@@ -75,7 +80,13 @@ def phones(results: Results, mode: str, seed: int | None = None) -> Figure:
             _phone(phone, results, goodput, cwnd, ratio)
         bounds(runs[0].phones, lambda phone: _colour(results, phone), cwnd)
         _shape(results, goodput, cwnd, ratio)
-        figure.suptitle(f"{mode}, seed {runs[0].seed}", x=0.02, ha="left", fontweight="bold", fontsize=11)
+        figure.suptitle(
+            f"{mode}, seed {runs[0].seed}, 802.{results.parameters.phy}",
+            x=0.02,
+            ha="left",
+            fontweight="bold",
+            fontsize=11,
+        )
     return figure
 
 
@@ -90,11 +101,12 @@ def svg(figure: Figure) -> str:
 
 def write_all(results: Results, directory: Path, kind: str) -> list[Path]:
     """Write every figure of a results file: totals, phones-MODE, and trace-MODE if it is traced; return the paths."""
-    figures = {"totals": totals(results)} | {f"phones-{mode}": phones(results, mode) for mode in results.modes()}
+    figures = {"totals": totals(results)}
+    figures |= {f"phones-{file_name(mode)}": phones(results, mode) for mode in results.modes()}
     for mode in results.modes():
         run = results.of_mode(mode)[0]
         if any(phone.trace for phone in run.phones):
-            figures[f"trace-{mode}"] = trace_plot.history(results, run)
+            figures[f"trace-{file_name(mode)}"] = trace_plot.history(results, run)
     return save_all(figures, directory, kind)
 
 
@@ -121,7 +133,7 @@ def _bars(axes: Axes, results: Results, field: str, title: str, *, decimals: int
         values = sorted(getattr(run, field) or 0.0 for run in results.of_mode(mode))
         middle = statistics.median(values)
         largest = max(largest, values[-1])
-        axes.barh(row, middle, height=0.62, color=_mode_colour(mode))
+        axes.barh(row, middle, height=0.62, color=_mode_colour(mode, modes))
         if len(values) > 1:
             axes.plot([values[0], values[-1]], [row, row], color=INK, linewidth=1.2)
         text = f"{middle:.{decimals}f}"
@@ -160,8 +172,15 @@ def _make_room_for_labels(figure: Figure) -> None:
         axes.set_xlim(lower, scale.inverted().transform((reached, 0.5))[0])
 
 
-def _mode_colour(name: str) -> str:
-    return MODE_COLOURS[re.split("[@+]", name)[0]]
+def _mode_colour(name: str, modes: Sequence[str]) -> str:
+    first, *outside = re.split("[@+]", name)[0], *_outside(modes)
+    return MODE_COLOURS.get(first) or OUTSIDE_COLOURS[outside.index(first) % len(OUTSIDE_COLOURS)]
+
+
+def _outside(modes: Sequence[str]) -> list[str]:
+    """What of the modes has no colour of its own, each once."""
+    firsts = dict.fromkeys(re.split("[@+]", mode)[0] for mode in modes)
+    return [first for first in firsts if first not in MODE_COLOURS]
 
 
 def _colour(results: Results, phone: PhoneResult) -> str:

@@ -145,6 +145,13 @@ def text(table: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
+def radio(parameters: Parameters) -> str:
+    """What phones and access point are."""
+    phones = "1 phone" if parameters.terminals == 1 else f"{parameters.terminals} phones"
+    kind = "" if parameters.ap == "plain" else f", {parameters.ap} access point"
+    return f"802.{parameters.phy}{kind}, {parameters.rate_control}, {phones}"
+
+
 def describe(parameters: Parameters) -> str:
     """One line on what was run."""
     delays = ", ".join(f"{delay_ms:g}" for delay_ms in parameters.wired_delays_ms)
@@ -168,7 +175,6 @@ def describe(parameters: Parameters) -> str:
             ("window clamp", parameters.window_clamp),
             (f"window scale {parameters.window_scale}", parameters.window_scale != WINDOW_SCALE),
             ("mutual TLS", parameters.tls),
-            (f"802.{parameters.phy}", parameters.phy != DEFAULT_PHY),
             (f"{', '.join(f'{m:g}' for m in parameters.distances_m or ())} m away", parameters.distances_m is not None),
             ("interference", parameters.interference_us is not None),
             ("hidden stations", parameters.hidden is not None),
@@ -180,8 +186,8 @@ def describe(parameters: Parameters) -> str:
         if there
     )
     return (
-        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, {parameters.rate_control}{more}; {seeds}; "
-        f"{window_s} s measured after {parameters.warmup_seconds} s"
+        f"{parameters.scenario.name}: {phones}, {delays} ms on the wire, 802.{parameters.phy}, "
+        f"{parameters.rate_control}{more}; {seeds}; {window_s} s measured after {parameters.warmup_seconds} s"
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from airbound_lab.errors import LabError, MissingError, UsageError
 from airbound_lab.plan import applications as application_plan
 from airbound_lab.plan.guest_paths import Programs
+from airbound_lab.run import policies
 from airbound_lab.settings import variant
 from airbound_lab.settings.values import DEFAULT_KERNEL_LINE
 
@@ -72,6 +73,7 @@ LAB_SOURCES = (
     ),
     *(
         "run/boot",
+        "run/policies",
         "run/runs",
         "run/videos",
         "settings/application",
@@ -128,6 +130,7 @@ def programs(
     """Find our own programs; MissingError names those that are needed and not built. `marks`: applications mark what
     they send; `quic`: phones upload by QUIC.
     """
+    modes = tuple(modes)
     interpreter, packages = _interpreter(os.environ.get("AIRBOUND_LAB_PYTHON", sys.executable))
     found = Programs(
         traffic=str(build / "airbound-traffic"),
@@ -142,6 +145,7 @@ def programs(
         packages=packages,
         marks=str(build / "libairbound-mark.so"),
         quic=str(build / "airbound-quic") if quic else "",
+        policies=policies.staged(variant.policy(mode) for mode in modes),
     )
     needed = [found.traffic, *([found.marks] if marks else []), *([found.quic] if quic else [])]
     if any(variant.has_agents(mode) for mode in modes):
@@ -230,11 +234,13 @@ def hashes(
     ovs: bool = False,
     applications: bool = False,
     marks: bool = False,
+    policy: str = "",
     path: str = SYSTEM_PATH,
 ) -> dict[str, str]:
     """Hashes of all programs that the figures of a run depend on, beside the kernel: tools, sources, our own programs.
 
-    Python's and the tools' libraries are not among them; a Debian release and the lock file pin those.
+    `policy`: the one from outside. Python's and the tools' libraries are not among them; a Debian release and the lock
+    file pin those.
     """
     tools = _tools(ovs=ovs, applications=applications)
     found = {tool: sha256(Path(where)) for tool in tools if (where := _where(tool, path))}
@@ -248,6 +254,8 @@ def hashes(
         found["access point agent"] = sha256(Path(programs.access_point_agent))
         found["phone agent"] = sha256(Path(programs.phone_agent))
         found["controller"] = _sha256_of((Path(programs.controller_source) / "airbound").rglob("*.py"))
+    if policy:
+        found["policy"] = Path(dict(programs.policies)[policy]).name
     return found
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from airbound_lab import output
 from airbound_lab.errors import LabError
 from airbound_lab.figures import applications as application_figures
 from airbound_lab.figures import capacity, grants, measure, senders
@@ -24,7 +25,7 @@ from airbound_lab.plan import applications, guest_paths, guest_plan, quic, topol
 from airbound_lab.records import airtime
 from airbound_lab.records import trace as trace_module
 from airbound_lab.run import boot, compiled, videos
-from airbound_lab.settings import radio, variant
+from airbound_lab.settings import modes, radio, variant
 from airbound_lab.settings.validation import explain
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def prepare(parameters: Parameters, task: Task, setting: Setting) -> Prepared:
     parameters = parameters.of_mode(task.mode)
     (mode,) = parameters.modes
     needed = compiled.with_compiled(setting.programs) if variant.has_agents(mode) else setting.programs
+    if policy := modes.parse(mode).policy:
+        needed = replace(needed, policy=dict(setting.programs.policies)[policy])
     if live := parameters.scenario.live():
         needed = replace(needed, videos=str(videos.directory_with(live)))
     programs, host_directories = guest_paths.in_guest(needed)
@@ -190,7 +193,7 @@ def run_one(
 def _directory(setting: Setting, task: Task) -> Path:
     if setting.logs is None:
         return Path(tempfile.mkdtemp(prefix="airbound-lab-"))
-    directory = setting.logs / f"{task.mode}-{task.seed}"
+    directory = setting.logs / f"{output.file_name(task.mode)}-{task.seed}"
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(parents=True)

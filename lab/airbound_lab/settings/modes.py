@@ -4,13 +4,16 @@
     CONGESTION                             that congestion control, without Airbound
     CONTROLLER[+CONGESTION][+edca][+stock] CUBIC, or another congestion control, within Airbound's bounds
 
-CONTROLLER is a policy by itself (`bdp`, `paper-gb`, `paper-jb`), which leaves the access point's EDCA parameters alone
-unless `+edca` is there, or `airbound`: the controller as it starts without any argument, EDCA parameters included. With
-`+stock` the phones' agents use nothing of Airbound's patches: maxima by BPF, connections by sock_diag, no trace events.
+CONTROLLER is a policy by itself (`bdp`, `paper-gb`, `paper-jb`, or one from outside by MODULE:NAME or the name of its
+entry point), which leaves the access point's EDCA parameters alone unless `+edca` is there, or `airbound`: the
+controller as it starts without any argument, EDCA parameters included. With `+stock` the phones' agents use nothing of
+Airbound's patches: maxima by BPF, connections by sock_diag, no trace events.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
 import re
 import tomllib
 from dataclasses import dataclass
@@ -26,6 +29,10 @@ CONTROLLERS: dict[str, tuple[str, ...]] = {
     "airbound": (),
 }
 """The controller's arguments."""
+
+ENTRY_POINTS = "airbound.policies"
+OUTSIDE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+"""MODULE:NAME of a policy from outside."""
 
 AS_INSTALLED = "airbound"
 EDCA = "edca"
@@ -49,6 +56,8 @@ class Mode:
     """Whether the controller sets EDCA parameters; None: as its own configuration says."""
     stock: bool = False
     """Whether the phones' agents do without Airbound's patches."""
+    policy: str = ""
+    """MODULE:NAME, if it is one from outside."""
 
     @property
     def qdisc(self) -> str:
@@ -70,14 +79,29 @@ NAMED = (*CONGESTION_CONTROLS, *CONTROLLERS)
 """The modes without a plus sign."""
 
 
+@functools.cache
+def entry_points() -> dict[str, str]:
+    """Policies from outside that are installed: MODULE:NAME by the name of its entry point."""
+    return {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+
+
+def _outside(name: str) -> str:
+    """MODULE:NAME of a policy from outside; empty if it is none."""
+    return name if OUTSIDE.fullmatch(name) else entry_points().get(name, "")
+
+
 def parse(name: str) -> Mode:
     """Return the mode of a name; ValueError says what is wrong. Each mode has one name only."""
     first, *rest = name.split("+")
     if first in CONGESTION_CONTROLS and not rest:
         return Mode(first)
-    if first not in CONTROLLERS:
+    policy = "" if first in CONTROLLERS or first in CONGESTION_CONTROLS else _outside(first)
+    if first not in CONTROLLERS and not policy:
         hint = "; only a controller's mode can have a +" if first in CONGESTION_CONTROLS else ""
-        raise ValueError(f"none of {', '.join(NAMED)}, nor one of {', '.join(CONTROLLERS)} with +CONGESTION{hint}")
+        raise ValueError(
+            f"none of {', '.join(NAMED)}, nor one of {', '.join(CONTROLLERS)} with +CONGESTION, nor MODULE:NAME of a"
+            f" policy{hint}"
+        )
     edca = None if first == AS_INSTALLED else False
     stock = bool(rest) and rest[-1] == STOCK
     if stock:
@@ -95,7 +119,7 @@ def parse(name: str) -> Mode:
         )
     if congestion == DEFAULT_CONGESTION and f"+{DEFAULT_CONGESTION}" in name:
         raise ValueError(f"{first} has {DEFAULT_CONGESTION} already")
-    return Mode(congestion, CONTROLLERS[first], edca, stock)
+    return Mode(congestion, ("--policy", policy) if policy else CONTROLLERS[first], edca, stock, policy)
 
 
 def controller_config(mode: Mode, text: str | None) -> str | None:

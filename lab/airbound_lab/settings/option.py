@@ -28,6 +28,8 @@ class Setting:
     unit: str = ""
     """Of the number that follows the word; empty: none follows."""
     note: str = ""
+    read: Callable[[str], Any] = int
+    """The value of what follows the word, for whole numbers `int`."""
     lacks: str = ""
     """What modes without agents lack that it is about; empty: it is of all modes."""
 

@@ -357,6 +357,15 @@ class Parameters:
             read=Path,
             becomes=arguments.configuration,
             write=lambda _: "controller.config",
+            settings=(
+                Setting(
+                    "config",
+                    AGENTS,
+                    unit="FILE",
+                    read=lambda name: arguments.configuration(Path(name)),
+                    lacks="controller to configure",
+                ),
+            ),
         ),
     ] = None
     """The file's text."""
@@ -593,7 +602,9 @@ class Parameters:
         for name in self.modes:
             if variant(name).settings:
                 try:
-                    self.of_mode(name)
+                    # What is in a file is read when its mode runs: results name it, and may be read elsewhere.
+                    chosen = variant(name)
+                    replace(self, modes=(chosen.mode,), **dict(chosen.settings))
                 except ValidationError as error:
                     raise ValueError(f"--modes: {name!r}: {explain(error, option_of)}") from None
         return self
@@ -603,9 +614,10 @@ class Parameters:
 
         Raises:
             ValidationError: a setting is out of its limits, or does not fit the other parameters.
+            UsageError: a file of a setting cannot be read.
         """
         chosen = variant(name)
-        return replace(self, modes=(chosen.mode,), **dict(chosen.settings))
+        return replace(self, modes=(chosen.mode,), **variants.read(chosen, SETTINGS))
 
     @property
     def radio(self) -> Phy:

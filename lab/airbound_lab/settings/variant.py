@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is run or compared: a mode, if wanted with settings of the access point, phones or agents; pure.
 
-    MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    vegas@aifsn=4@cwmin=31
+    MODE[@SETTING]...        vegas@cake-ack-filter    cubic@fq_codel@queue=200    bdp@config=FILE
 
-A setting is a word, or a word with a number. Which there are is declared with the parameters that they set.
+A setting is a word, or a word with a number or a file. Which there are is declared with the parameters that they set.
 """
 
 from __future__ import annotations
@@ -49,8 +49,15 @@ def has_agents(name: str) -> bool:
     return modes.parse(name.partition("@")[0]).has_agents
 
 
+def policy(name: str) -> str:
+    """MODULE:NAME of the policy from outside in the variant of a name; empty if there is none."""
+    return modes.parse(name.partition("@")[0]).policy
+
+
 def parse(name: str, known: Settings) -> Variant:
-    """Return the variant of a name; ValueError says what is wrong. Limits of numbers are the parameters'."""
+    """Return the variant of a name; ValueError says what is wrong. Limits of numbers are the parameters', and what is
+    in a file is read when the parameters of the mode are made.
+    """
     mode, *words = name.split("@")
     agents = has_agents(mode)
     found: dict[str, Any] = {}
@@ -68,13 +75,35 @@ def _setting(word: str, known: Settings) -> tuple[str, Setting, Any]:
     key, equals, number = word.partition("=")
     parameter, setting = known.get(key, ("", None))
     if setting is None or bool(equals) != bool(setting.unit):
-        every = ", ".join(f"{setting.word}=N" if setting.unit else setting.word for _, setting in known.values())
+        every = ", ".join(_written(setting) for _, setting in known.values())
         raise ValueError(f"{word!r} is none of {every}")
     if not setting.unit:
         return parameter, setting, setting.value
+    if setting.read is not int:
+        if not number:
+            raise ValueError(f"{word!r}: a {setting.unit.lower()} follows the =")
+        return parameter, setting, number
     if not (number.isascii() and number.isdigit()):
         raise ValueError(f"{word!r}: {number!r} is not a whole number")
     return parameter, setting, int(number)
+
+
+def _written(setting: Setting) -> str:
+    if not setting.unit:
+        return setting.word
+    return f"{setting.word}={'N' if setting.read is int else setting.unit}"
+
+
+def read(chosen: Variant, known: Settings) -> dict[str, Any]:
+    """The values of a variant's settings, with the files that are named read.
+
+    Raises:
+        UsageError: a file cannot be read.
+    """
+    readers = {parameter: setting.read for parameter, setting in known.values() if setting.read is not int}
+    return {
+        parameter: readers[parameter](value) if parameter in readers else value for parameter, value in chosen.settings
+    }
 
 
 def help_text(known: Settings) -> str:

@@ -190,7 +190,10 @@ def test_what_is_stored_is_not_made_again_and_what_failed_is(
     assert made == [f"{mode}, seed 1: {phones} phones" for phones in (2, 3) for mode in ("cubic", "bbr")]
     shown = capsys.readouterr()
     assert "2 of 4 runs failed; the next start makes them again" in shown.err
-    assert "uplink, minstrel (today), 3 phones, 4 ms: bbr, seed 1: bbr, seed 1: the guest ended early" in shown.err
+    assert (
+        "uplink, 802.11g, minstrel (today), 3 phones, 4 ms: bbr, seed 1: bbr, seed 1: the guest ended early"
+        in shown.err
+    )
     assert "cubic meets the criterion under 2 of 2 conditions." in shown.out
     assert [row["modes"]["bbr"]["runs"] for row in document(tmp_path)["conditions"]] == [0, 0]
     assert "ended early" in (tmp_path / "out" / "comparison.html").read_text(encoding="utf-8")
@@ -278,8 +281,8 @@ def test_list_shows_what_is_missing_and_makes_nothing(
     capsys.readouterr()
     assert compare("--modes", "cubic,vegas", "--seeds", "1", "--list") == 0
     assert [re.split("  +", line) for line in capsys.readouterr().out.splitlines()[1:3]] == [
-        ["uplink, minstrel (today), 2 phones, 4 ms", "2", "1", "vegas"],
-        ["uplink, minstrel (today), 3 phones, 4 ms", "2", "2", "cubic vegas"],
+        ["uplink, 802.11g, minstrel (today), 2 phones, 4 ms", "2", "1", "vegas"],
+        ["uplink, 802.11g, minstrel (today), 3 phones, 4 ms", "2", "2", "cubic vegas"],
     ]
     assert len(made) == 1
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 1

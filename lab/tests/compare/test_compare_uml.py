@@ -26,7 +26,7 @@ def test_the_second_time_nothing_is_run(tmp_path: Path, capsys: pytest.CaptureFi
     assert cli.main(["compare", *TINY, "--directory", str(tmp_path)]) == 0
     first = capsys.readouterr()
     assert "6 of 6 runs to make" in first.err
-    assert "[6/6] uplink, minstrel (today), 2 phones, 4+64 ms: bdp+vegas, seed 1: " in first.err
+    assert "[6/6] uplink, 802.11g, minstrel (today), 2 phones, 4+64 ms: bdp+vegas, seed 1: " in first.err
     stored = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}
     assert len(stored) == 6
 

@@ -16,20 +16,20 @@ TWO = Axes(wired_delays_ms=((4.0,), (4.0, 64.0)), terminals=(1, 3), rate_control
 
 def test_conditions_are_the_product_of_the_axes_in_the_order_of_the_rows() -> None:
     assert [str(condition) for condition in TWO.conditions()] == [
-        "uplink, aarf (2013), 1 phone, 4 ms",
-        "uplink, aarf (2013), 1 phone, 4+64 ms",
-        "uplink, aarf (2013), 3 phones, 4 ms",
-        "uplink, aarf (2013), 3 phones, 4+64 ms",
-        "uplink, aarf (2013), 1 % loss, 1 phone, 4 ms",
-        "uplink, aarf (2013), 1 % loss, 1 phone, 4+64 ms",
-        "uplink, aarf (2013), 1 % loss, 3 phones, 4 ms",
-        "uplink, aarf (2013), 1 % loss, 3 phones, 4+64 ms",
+        "uplink, 802.11g, aarf (2013), 1 phone, 4 ms",
+        "uplink, 802.11g, aarf (2013), 1 phone, 4+64 ms",
+        "uplink, 802.11g, aarf (2013), 3 phones, 4 ms",
+        "uplink, 802.11g, aarf (2013), 3 phones, 4+64 ms",
+        "uplink, 802.11g, aarf (2013), 1 % loss, 1 phone, 4 ms",
+        "uplink, 802.11g, aarf (2013), 1 % loss, 1 phone, 4+64 ms",
+        "uplink, 802.11g, aarf (2013), 1 % loss, 3 phones, 4 ms",
+        "uplink, 802.11g, aarf (2013), 1 % loss, 3 phones, 4+64 ms",
     ]
 
 
 def test_a_condition_with_tls_has_it_in_its_name_and_in_its_parameters() -> None:
     condition = replace(TWO.conditions()[0], tls=True)
-    assert str(condition) == "uplink, aarf (2013), mutual TLS, 1 phone, 4 ms"
+    assert str(condition) == "uplink, 802.11g, aarf (2013), mutual TLS, 1 phone, 4 ms"
     [plain] = matrix.build(TWO.conditions()[:1], ("bdp",), (1,)).tasks()
     [task] = matrix.build([condition], ("bdp",), (1,)).tasks()
     assert [job.condition.parameters(job.variant, 1).tls for job in (plain, task)] == [False, True]
@@ -37,7 +37,7 @@ def test_a_condition_with_tls_has_it_in_its_name_and_in_its_parameters() -> None
 
 def test_a_condition_on_another_kernel_has_it_in_its_name_and_in_its_parameters() -> None:
     condition = replace(TWO.conditions()[0], kernel_line="6.12")
-    assert str(condition) == "uplink, aarf (2013), Linux 6.12, 1 phone, 4 ms"
+    assert str(condition) == "uplink, 802.11g, aarf (2013), Linux 6.12, 1 phone, 4 ms"
     [plain] = matrix.build(TWO.conditions()[:1], ("bdp",), (1,)).tasks()
     [task] = matrix.build([condition], ("bdp",), (1,)).tasks()
     assert [job.condition.parameters(job.variant, 1).kernel_line for job in (plain, task)] == ["6.1", "6.12"]
@@ -60,7 +60,7 @@ def test_a_condition_of_the_controllers_wire_and_reports_is_named_and_made_where
     reporting = {"report_interval_ms": 2000, "controller_delay_ms": 500.0, "controller_loss_percent": 10.0}
     condition = replace(TWO.conditions()[0], **reporting)
     assert str(condition) == (
-        "uplink, aarf (2013), a report every 2000 ms, reports and commands 500 ms late,"
+        "uplink, 802.11g, aarf (2013), a report every 2000 ms, reports and commands 500 ms late,"
         " 10 % of reports' and commands' packets lost, 1 phone, 4 ms"
     )
     cubic, bdp = matrix.build([condition], ("cubic", "bdp"), (1,)).tasks()
@@ -80,14 +80,14 @@ def test_a_condition_of_the_controllers_wire_and_reports_is_named_and_made_where
 )
 def test_a_driver_with_other_rates_is_a_condition_of_modes_with_agents(station_rates: Any, name: str) -> None:
     condition = replace(TWO.conditions()[0], station_rates=station_rates)
-    assert str(condition) == f"uplink, aarf (2013), {name}, 1 phone, 4 ms"
+    assert str(condition) == f"uplink, 802.11g, aarf (2013), {name}, 1 phone, 4 ms"
     tasks = matrix.build([condition], ("cubic", "bdp"), (1,)).tasks()
     assert [task.condition.parameters(task.variant, 1).station_rates for task in tasks] == ["data", station_rates]
 
 
 def test_servers_that_merge_segments_are_a_condition_for_everybody() -> None:
     condition = replace(TWO.conditions()[0], gro=True)
-    assert str(condition) == "uplink, aarf (2013), servers with GRO, 1 phone, 4 ms"
+    assert str(condition) == "uplink, 802.11g, aarf (2013), servers with GRO, 1 phone, 4 ms"
     for task in matrix.build([condition], ("cubic", "bdp"), (1,)).tasks():
         assert task.condition.parameters(task.variant, 1).gro
 
@@ -123,7 +123,7 @@ def test_a_run_has_the_conditions_and_the_variants_parameters() -> None:
         (TWO, ("nomode",), (1,), "--modes: 'nomode': none of"),
         (TWO, ("cubic", "cubic"), (1,), "--modes: each only once"),
         (TWO, ("cubic",), (1, 1), "--seeds: each only once"),
-        (TWO, ("cubic",), (-1,), "uplink, aarf (2013), 1 phone, 4 ms: cubic: --seeds[0]: -1: "),
+        (TWO, ("cubic",), (-1,), "uplink, 802.11g, aarf (2013), 1 phone, 4 ms: cubic: --seeds[0]: -1: "),
         (TWO, ("cubic@aifsn=16",), (1,), "cubic@aifsn=16: --ap-aifsn: 16: "),
         (replace(TWO, terminals=(0,)), ("cubic",), (1,), "--terminals: 0: "),
         (replace(TWO, scenarios=(built_in("both-ways"),)), ("cubic",), (1,), "there is no phone 2 of 1"),
@@ -166,7 +166,7 @@ def test_delays_are_read_as_they_are_written() -> None:
 
 
 def test_an_unknown_age_of_rate_control_has_no_year() -> None:
-    assert Condition(built_in("uplink"), (4.0,), 2, "fixed").group() == "uplink, fixed"
+    assert Condition(built_in("uplink"), (4.0,), 2, "fixed").group() == "uplink, 802.11g, fixed"
 
 
 @pytest.mark.parametrize("radio", ["11n", "11ac"])

@@ -23,7 +23,7 @@ def test_a_row_per_condition_with_a_star_at_what_is_best(make_rows: MakeRows) ->
     _, rows = make_rows(*THREE)
     assert table.rows(rows, NAMES) == [
         ["Mb/s / Jain / RTT ms / p95 ms", *NAMES],
-        ["uplink, minstrel (today)", "", "", ""],
+        ["uplink, 802.11g, minstrel (today)", "", "", ""],
         ["  1 phone, 4 ms", "24.0 / 0.900 / 1000 / 2000", "24.2* / 1.000* / 20 / 40", "24.0 / 0.500 / 15* / 30*"],
         ["  2 phones, 4 ms", "24.0* / 0.900 / 1000 / 2000", "18.0 / 1.000* / 20* / 40*", "-"],
     ]
@@ -52,9 +52,9 @@ def test_where_the_criterion_fails_is_a_sentence(make_rows: MakeRows) -> None:
     _, rows = make_rows(*THREE, {"cubic": [(1, 1, 1)]})
     judgements = [ranking.judge(row, "bdp") for row in rows]
     assert table.failures(judgements) == [
-        "uplink, minstrel (today), 1 phone, 4 ms: RTT 20 ms, vegas's 15 ms, 33.3 % more",
-        "uplink, minstrel (today), 2 phones, 4 ms: total 18.0 of cubic's 24.0 Mb/s, 25.0 % less",
-        "uplink, minstrel (today), 3 phones, 4 ms: no result",
+        "uplink, 802.11g, minstrel (today), 1 phone, 4 ms: RTT 20 ms, vegas's 15 ms, 33.3 % more",
+        "uplink, 802.11g, minstrel (today), 2 phones, 4 ms: total 18.0 of cubic's 24.0 Mb/s, 25.0 % less",
+        "uplink, 802.11g, minstrel (today), 3 phones, 4 ms: no result",
     ]
     assert table.verdict_on(judgements, "bdp") == "bdp meets the criterion under 0 of 3 conditions."
 
@@ -65,8 +65,8 @@ def test_what_falls_short_in_the_jain_index_and_what_does_not_count(make_rows: M
     judgements = [ranking.judge(row, "bdp")]
     [line] = table.failures(judgements)
     assert line == (
-        "uplink, minstrel (today), RTS above 1000 bytes, 1 phone, 4 ms: total 90.0 of cubic's 100.0 Mb/s, 10.0 % less, "
-        "does not count; Jain's index 0.900, cubic's 0.950"
+        "uplink, 802.11g, minstrel (today), RTS above 1000 bytes, 1 phone, 4 ms: total 90.0 of cubic's 100.0 Mb/s, "
+        "10.0 % less, does not count; Jain's index 0.900, cubic's 0.950"
     )
     assert table.verdict_on(judgements, "bdp") == "bdp meets the criterion under 0 of 1 conditions."
 

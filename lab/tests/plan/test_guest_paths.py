@@ -34,6 +34,7 @@ def programs_at(place: str) -> Programs:
         packages=(f"{place}/.venv/site-packages", f"{place}/dist-packages"),
         compiled=f"{place}/cache/python/0123",
         marks=f"{place}/build/libairbound-mark.so",
+        policy=f"{place}/cache/policies/0123",
     )
 
 

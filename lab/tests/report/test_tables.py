@@ -201,10 +201,10 @@ def test_without_a_mode_to_compare_with_nothing_is_claimed(make_results: Callabl
 
 def test_a_set_of_runs_is_described_in_one_line() -> None:
     one = Parameters(terminals=1, seeds=(7,), seconds=12, warmup_seconds=2, rate_control="aarf")
-    assert tables.describe(one) == "uplink: 1 phone, 4 ms on the wire, aarf; seed 7; 10 s measured after 2 s"
+    assert tables.describe(one) == "uplink: 1 phone, 4 ms on the wire, 802.11g, aarf; seed 7; 10 s measured after 2 s"
     several = Parameters(terminals=2, seeds=(1, 2, 5), wired_delays_ms=(4.0, 64.5))
     assert tables.describe(several) == (
-        "uplink: 2 phones, 4, 64.5 ms on the wire, minstrel; 3 seeds: median [range]; 25 s measured after 5 s"
+        "uplink: 2 phones, 4, 64.5 ms on the wire, 802.11g, minstrel; 3 seeds: median [range]; 25 s measured after 5 s"
     )
 
 

@@ -27,6 +27,8 @@ JB = ("--policy", "paper", "--table", "jelly-bean")
         ("airbound", Mode("cubic", ())),
         ("airbound+westwood", Mode("westwood", ())),
         ("airbound+stock", Mode("cubic", (), stock=True)),
+        ("mine:decide", Mode("cubic", ("--policy", "mine:decide"), edca=False, policy="mine:decide")),
+        ("a.b:C+bbr+edca", Mode("bbr", ("--policy", "a.b:C"), edca=True, policy="a.b:C")),
         ("bdp+vegas+edca+stock", Mode("vegas", BDP, edca=True, stock=True)),
     ],
 )
@@ -52,6 +54,10 @@ def test_a_name_is_a_mode(name: str, mode: Mode) -> None:
         ("cubic+stock", "only a controller's mode can have a +"),
         ("airbound+edca", "airbound sets EDCA parameters already"),
         ("edca", "none of cubic, reno"),
+        ("mine:", "nor MODULE:NAME of a policy"),
+        (":decide", "nor MODULE:NAME of a policy"),
+        ("mine.py:decide:it", "nor MODULE:NAME of a policy"),
+        ("../mine:decide", "nor MODULE:NAME of a policy"),
     ],
 )
 def test_each_mode_has_one_name_and_no_other(name: str, message: str) -> None:
@@ -98,3 +104,10 @@ def test_a_mode_without_edca_says_so_to_the_controller(mode: str, given: str | N
 def test_a_configuration_that_cannot_be_merged_is_refused(given: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         modes.controller_config(modes.parse("bdp"), given)
+
+
+def test_an_entry_point_is_a_mode_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modes, "entry_points", lambda: {"ours": "mine:decide", "bdp": "mine:other"})
+    ours = Mode("vegas", ("--policy", "mine:decide"), edca=False, policy="mine:decide")
+    assert modes.parse("ours+vegas") == ours
+    assert modes.parse("bdp") == Mode("cubic", BDP, edca=False)  # no entry point takes the place of ours

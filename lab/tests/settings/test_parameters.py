@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,9 @@ from airbound_lab.settings.qdisc import QDISCS
 from airbound_lab.settings.scenario import Action, Scenario, built_in
 from airbound_lab.settings.validation import usage_errors
 from airbound_lab.settings.values import RATE_CONTROLS, STATION_RATES, SWITCHES
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VALID = st.builds(
     Parameters,
@@ -208,3 +211,16 @@ def test_phones_take_the_delays_in_turn() -> None:
 def test_every_access_point_with_wmm_announces_parameters(more: dict[str, Any]) -> None:
     parameters = Parameters(modes=("cubic@sta-cwmin=31",), **more)
     assert parameters.of_mode("cubic@sta-cwmin=31").sta_cw_min == 31
+
+
+def test_a_mode_may_have_a_configuration_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "deep.toml"
+    file.write_text("[bdp]\nqueue_segs = 40\n", encoding="utf-8")
+    deep = f"bdp@config={file}"
+    parameters = Parameters(modes=("bdp", deep), controller_config="[bdp]\ngain = 2.0\n")
+    assert parameters.of_mode("bdp").controller_config == "[bdp]\ngain = 2.0\n"
+    assert parameters.of_mode(deep).controller_config == "[bdp]\nqueue_segs = 40\n"
+    file.unlink()
+    assert Parameters(modes=(deep,)).modes == (deep,)  # results that are read again do not need it
+    with pytest.raises(UsageError, match="cannot read"):
+        parameters.of_mode(deep)

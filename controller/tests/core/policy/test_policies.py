@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-from typing import get_args
-
 import pytest
 
 from airbound.core.parameters import BdpParameters, PaperParameters, Parameters, PolicyName
 from airbound.core.policy import POLICIES, CellFacts, Policy, PolicyInput
+from airbound.core.policy_names import BUILT_IN
 
 OF = PolicyInput(
     active_senders=3,
@@ -22,7 +21,7 @@ def policy(parameters: Parameters) -> Policy:
 
 
 def test_each_name_that_can_be_configured_has_its_policy() -> None:
-    assert set(POLICIES) == set(get_args(PolicyName))
+    assert set(POLICIES) == set(BUILT_IN)
     assert {name: policy.name for name, policy in POLICIES.items()} == {name: name for name in POLICIES}
 
 
