@@ -221,7 +221,9 @@ async def test_environment_file_and_overrides_of_cells_over_a_reload(
             await asyncio.to_thread(file.write_text, plain, "utf-8")
             await reload("cell.0.mode observe -> None")
             await phone.until(lambda: phone.bounds == BOUNDS)
-            assert await asked("mode", "observe", "--cell", BSSID) == "was control\n"
+            ends = f"; `airbound mode configured --cell {BSSID}` ends that\n"
+            said = "observe (was control); bounds of 1 phone released"
+            assert await asked("mode", "observe", "--cell", BSSID) == said + ends
             await phone.until(lambda: phone.bounds == {})
             hashes = json.loads(await asked("config", "show", "--json"))["sha256"]
     finally:

@@ -63,8 +63,13 @@ def _choices(choices: Choices) -> Iterator[operations_pb2.OperatorChoice]:
         ),
     ]
     for key, name, choice in made:
-        yield operations_pb2.OperatorChoice(key=key, name=name, value=choice.value, at=_time(choice))
+        until = _rfc3339(choice.until_s) if choice.until_s else ""
+        yield operations_pb2.OperatorChoice(key=key, name=name, value=choice.value, at=_time(choice), until=until)
 
 
 def _time(choice: Choice) -> str:
-    return datetime.datetime.fromtimestamp(choice.at_s, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _rfc3339(choice.at_s)
+
+
+def _rfc3339(at_s: float) -> str:
+    return datetime.datetime.fromtimestamp(at_s, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -221,6 +221,7 @@ def terminal(
         failures_total=state.failures_total,
         malformed_inputs_total=state.malformed_inputs_total,
         agent_version=state.agent_version,
+        uplink_bps=_uplink_bps(state, cell_state),
     )
     for decision in message.decisions:
         if decision.destination in omitted:
@@ -236,6 +237,12 @@ def terminal(
         message.flows_failure = state.flow_state.failure
     message.flows_generation_sent = state.flows_sent.generation if state.flows_sent is not None else 0
     return message
+
+
+def _uplink_bps(state: Terminal, cell_state: CellState | None) -> int:
+    """What the access point counts of a terminal's station."""
+    station = cell_state.stations.by_mac.get(state.mac) if cell_state is not None else None
+    return round(station.payload_bytes_per_s * 8) if station is not None else 0
 
 
 def bound_sent(bound: Bound) -> operations_pb2.BoundSent:
@@ -338,6 +345,7 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
             active_sender=state.stations.is_active(mac),
             terminal=joined.name if joined else "",
             uplink_bps=round(station.payload_bytes_per_s * 8),
+            retries_per_s=station.retries_per_s,
             rx_bitrate_kbps=counted.rx_bitrate_kbps,
             tx_bitrate_kbps=counted.tx_bitrate_kbps,
             rx_airtime_us=counted.rx_airtime_us,
@@ -353,6 +361,8 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
         )
         if counted.HasField("signal_dbm"):
             view.signal_dbm = counted.signal_dbm
+        if counted.airtime_source != access_point_pb2.AIRTIME_SOURCE_UNSPECIFIED:
+            view.air_ratio = station.air_ratio
         _windows_of(view, state, mac, counted)
         views.append(view)
     return views

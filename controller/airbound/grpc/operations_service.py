@@ -31,8 +31,10 @@ Item = TypeVar("Item")
 class Choices(Protocol):
     """Where operators' choices are kept."""
 
-    async def set_mode(self, mode: Mode | None, bssid: Mac = b"") -> Mode:
-        """The mode before, of the controller or a cell. Raises StoreError if it is not kept yet."""
+    async def set_mode(self, mode: Mode | None, bssid: Mac = b"", *, for_s: float = 0.0) -> Mode:
+        """The mode before, of the controller or a cell. `for_s`: for how long; 0: until an operator ends it. Raises
+        StoreError if it is not kept yet.
+        """
 
     async def set_exempt(self, name: str, *, exempt: bool) -> bool:
         """Whether it was exempt before. Raises StoreError if it is not kept yet."""
@@ -43,6 +45,7 @@ class Choices(Protocol):
 
 PAGE = 50
 NAME_MAX_CHARACTERS = 256
+MODE_FOR_MAX_MS = 86_400_000
 UID_MAX = 2**32 - 2  # the last number is nobody's
 
 
@@ -208,8 +211,11 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         if (mode is None) != request.configured:
             expected = "none" if request.configured else "observe or control"
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"mode = {request.mode}: expected {expected}")
+        if request.for_ms > (0 if request.configured else MODE_FOR_MAX_MS):
+            limit = "none without a mode" if request.configured else f"at most {MODE_FOR_MAX_MS}"
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"for_ms = {request.for_ms}: expected {limit}")
         bssid = await _mac("bssid", request.bssid, context) if request.bssid else b""
-        previous = await self._kept(mode, bssid, context)
+        previous = await self._kept(mode, bssid, request.for_ms / 1000, context)
         now = MODES[self._runner.mode(bssid)]
         return operations_pb2.SetModeResponse(previous_mode=MODES[previous], mode=now)
 
@@ -248,11 +254,13 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
             previous=previous  # type: ignore[arg-type]  # the same numbers: tested
         )
 
-    async def _kept(self, mode: Mode | None, bssid: Mac, context: Any) -> Mode:
+    async def _kept(self, mode: Mode | None, bssid: Mac, for_s: float, context: Any) -> Mode:
         if self._choices is None:
+            if for_s:
+                await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "for_ms: nobody keeps choices here")
             return self._runner.set_mode(mode, bssid)
         try:
-            return await self._choices.set_mode(mode, bssid)
+            return await self._choices.set_mode(mode, bssid, for_s=for_s)
         except StoreError as error:
             await _abort_not_kept(error, context)
 

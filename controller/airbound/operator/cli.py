@@ -33,17 +33,19 @@ from airbound.core.class_choices import CLASS_WORDS, OWN
 from airbound.core.parameters import Mode, TableName
 from airbound.core.policy_names import BUILT_IN
 from airbound.metrics.options import DEFAULT_METRICS
-from airbound.operator import events_commands, openflow_commands, pki_commands
+from airbound.operator import check_commands, events_commands, openflow_commands, pki_commands
 from airbound.operator.printable import output, printable
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
+    from airbound.operator.explanation import Explained
     from airbound.operator.tls_files import ClientIdentity
     from airbound.v1 import operations_pb2
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 INTERRUPTED = 130  # as shells have it: 128 and the signal's number
 TIMEOUT_MAX_S = 3600
+LASTS_MAX_MS = 86_400_000  # as the service has it
 CONFIGURED = "configured"
 UID_NONE = 2**32 - 1  # what kernels have for nobody
 SHELLS = ("bash", "zsh")
@@ -60,6 +62,7 @@ EPILOG = """examples:
   airbound watch                               the same, and then a line for each change and each event
   airbound top                                 the same as a live view
   airbound events --since 10m                  what happened, and why; --follow goes on
+  airbound check roof                          is it worth it here? observe and control in turn, ten minutes
   airbound explain 192.0.2.7                   the bounds of one phone, and what each follows from
   airbound explain 02:00:00:00:00:01           the EDCA parameters of a cell's access point, and why
   airbound exempt 192.0.2.7                    exempt one phone, or a cell by its BSSID; --off ends that
@@ -75,11 +78,13 @@ exit codes: 0 done; 1 refused or not found; 2 wrong usage or configuration; 3 no
 
 
 GROUPS = {
-    "see what happens": ("cells", "stations", "terminals", "top", "watch", "explain", "events", "counters", "switches"),
+    "see what happens": (
+        "cells", "stations", "terminals", "top", "watch", "explain", "events", "check", "counters", "switches",
+    ),
     "change it": ("mode", "exempt", "class"),
     "let devices and people in": ("enroll", "enrolled", "revoke", "move-cell", "login", "ca"),
     "run it": ("controller", "openflow", "check-config", "config", "replicas", "health", "completion"),
-}
+}  # fmt: skip
 """The commands, as `airbound --help` lists them."""
 
 
@@ -188,12 +193,16 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     options = command(
         "mode", _mode, "show or set the mode of the controller or of a cell",
-        "", " observe", " control", " observe --cell roof", " configured --cell 02:00:00:00:00:01",
+        "", " observe", " control", " observe --cell roof --for 10m", " configured --cell 02:00:00:00:00:01",
         parents=[client, of_cell],
     )  # fmt: skip
     options.add_argument(
         "mode", nargs="?", choices=(*get_args(Mode), CONFIGURED), help="configured: what the configuration says"
     )
+    options.add_argument(
+        "--for", dest="lasts", type=_lasts, default=("", 0), metavar="TIME",
+        help="such as 10m, at most 1d: then what was chosen before is in force again, whatever happens to this command",
+    )  # fmt: skip
     options = command(
         "exempt", _exempt, "exempt a terminal, a cell or a station from control, or end that",
         " 192.0.2.7", " 192.0.2.7 --off", " 02:00:00:00:00:01", parents=[client],
@@ -226,7 +235,9 @@ def parser() -> argparse.ArgumentParser:
         "health", _health, "report whether a controller serves, for supervisors: exit code 0 if it does", "",
         " --controller unix:/run/airbound.sock --timeout 1", parents=[client],
     )  # fmt: skip
-    events_commands.add(command, connection, client, of_cell, events_commands.Shell(_with_client, _print, _fail))
+    shell = events_commands.Shell(_with_client, _print, _fail)
+    events_commands.add(command, connection, client, of_cell, shell)
+    check_commands.add(command, client, shell)
     _add_completion(command)
     pki_commands.add(command, client, _Surroundings())
     return root
@@ -334,6 +345,19 @@ def _uid(text: str) -> int:
     if not text.isdecimal() or int(text) >= UID_NONE:
         raise argparse.ArgumentTypeError(f"{text!r} is not a user id, 0 to {UID_NONE - 1}")
     return int(text)
+
+
+def _lasts(text: str) -> tuple[str, int]:
+    """A duration as it was written, and in milliseconds."""
+    from airbound.operator import duration
+
+    try:
+        lasts_ms = duration.milliseconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    if lasts_ms > LASTS_MAX_MS:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected at most 1d")
+    return text, lasts_ms
 
 
 def _seconds(text: str) -> float:
@@ -548,7 +572,7 @@ def _explain(arguments: argparse.Namespace) -> int:
         if arguments.json:
             _print(display.as_json(response))
             return OK
-        lines = [explanation.explanation(response)]
+        lines = [explanation.explanation(response), *_advice(client, response)]
         mac = ""
         if isinstance(response, operations_pb2.ExplainTerminalResponse):
             mac = response.terminal.mac
@@ -562,6 +586,20 @@ def _explain(arguments: argparse.Namespace) -> int:
         return OK
 
     return _with_client(arguments, answer)
+
+
+def _advice(client: "Client", answer: "Explained") -> list[str]:
+    """Who takes the cell's air, and what to do next; nothing if there is nothing to say."""
+    from airbound.operator import advice
+    from airbound.operator.client import NotFoundError
+
+    stations: Sequence[operations_pb2.StationView] = ()
+    if answer.cell.bssid:
+        with contextlib.suppress(NotFoundError):  # it has just been forgotten
+            stations = client.stations(answer.cell.bssid).stations
+    air = advice.air_text(stations)
+    found = [*([air] if air else []), *advice.next_steps(answer, stations)]
+    return ["", *found] if found else []
 
 
 def _limits_instead(client: "Client", answer: "operations_pb2.ExplainTerminalResponse") -> str:
@@ -586,14 +624,20 @@ def _config_show(arguments: argparse.Namespace) -> int:
 
 
 def _mode(arguments: argparse.Namespace) -> int:
-    from airbound.operator import names
+    from airbound.operator import display, names, outcome
 
     if arguments.mode is not None:
 
-        def set_mode(client: "Client") -> Any:
-            return client.set_mode(arguments.mode, names.chosen_bssid(client, arguments.cell))
+        def set_mode(client: "Client") -> int:
+            bssid = names.chosen_bssid(client, arguments.cell)
+            before, (lasts, lasts_ms) = outcome.sent(client, bssid), arguments.lasts
+            answer = client.set_mode(arguments.mode, bssid, for_ms=lasts_ms)
+            did = outcome.difference(before, outcome.sent(client, bssid))
+            text = outcome.mode_set(answer, arguments.mode, bssid, lasts, did)
+            _print(display.as_json(answer) if arguments.json else text)
+            return OK
 
-        return _ask(arguments, set_mode, "mode_set")
+        return _with_client(arguments, set_mode)
     if arguments.cell:
         return _ask(
             arguments, lambda client: client.explain_cell(names.chosen_bssid(client, arguments.cell)), "cell_mode"
@@ -602,12 +646,17 @@ def _mode(arguments: argparse.Namespace) -> int:
 
 
 def _exempt(arguments: argparse.Namespace) -> int:
-    from airbound.operator import names
+    from airbound.operator import display, names, outcome
 
-    def choose(client: "Client") -> Any:
-        return client.exempt(names.exempt_of(client, arguments.name, off=arguments.off), exempt=not arguments.off)
+    def choose(client: "Client") -> int:
+        name, off = names.exempt_of(client, arguments.name, off=arguments.off), arguments.off
+        before = outcome.sent(client)
+        answer = client.exempt(name, exempt=not off)
+        text = outcome.exempted(name, answer, outcome.difference(before, outcome.sent(client)), off=off)
+        _print(display.as_json(answer) if arguments.json else text)
+        return OK
 
-    return _ask(arguments, choose, "exempted")
+    return _with_client(arguments, choose)
 
 
 def _class(arguments: argparse.Namespace) -> int:

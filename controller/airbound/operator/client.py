@@ -35,6 +35,25 @@ OPTIONS = (
 _MODES = {"observe": operations_pb2.MODE_OBSERVE, "control": operations_pb2.MODE_CONTROL}
 
 
+_NO_METHOD = "Method not found!"  # gRPC's text for a service that a port does not have
+_NOT_OPERATORS = (
+    "not the one for operators (--controller ADDR:PORT): the controller's log has it at its start, `operators on`;"
+    " 50052 unless the configuration says otherwise"
+)
+_NOBODY_LISTENS = (
+    "Nobody listens there: is the controller running (`systemctl status airbound-controller`, `airbound controller`),"
+    " and is that its address for operators (--controller ADDR:PORT, 50052 unless configured)?"
+)
+_TLS_THERE = "A controller with TLS closes such connections: leave out --plain-text and $AIRBOUND_PLAIN_TEXT"
+_NO_TLS_THERE = "What listens there has no TLS: --plain-text if it is a controller in plain text, else another port"
+_OTHER_AUTHORITY = (
+    "Its certificate is not of your authority: `airbound login --token TOKEN` with a token of this controller, or"
+    " --tls-dir DIR with another certificate of yours"
+)
+_NO_SUCH_HOST = "No such host: --controller ADDR:PORT"
+_SLOW = "It may be busy: --timeout S waits longer"
+
+
 class UnreachableError(OSError):
     """No controller answers there."""
 
@@ -68,6 +87,7 @@ class Client:
     def __init__(self, endpoint: str, timeout_s: float, identity: "ClientIdentity | None" = None) -> None:
         self._endpoint = endpoint
         self._timeout_s = timeout_s
+        self._secure = identity is not None
         self._channel = channel(endpoint, identity)
         self._stub: Any = operations_pb2_grpc.OperationsServiceStub(self._channel)
         self._replicas: Any = replicas_pb2_grpc.ReplicasServiceStub(self._channel)
@@ -187,11 +207,13 @@ class Client:
         )
         return answer
 
-    def set_mode(self, mode: str, bssid: str = "") -> operations_pb2.SetModeResponse:
-        """Set "observe", "control" or what is "configured", of the controller or of one cell."""
+    def set_mode(self, mode: str, bssid: str = "", *, for_ms: int = 0) -> operations_pb2.SetModeResponse:
+        """Set "observe", "control" or what is "configured", of the controller or of one cell; for a time, or with 0
+        until somebody ends it.
+        """
         configured = mode == "configured"
         request = operations_pb2.SetModeRequest(
-            mode=None if configured else _MODES[mode], bssid=bssid, configured=configured
+            mode=None if configured else _MODES[mode], bssid=bssid, configured=configured, for_ms=for_ms
         )
         answer: operations_pb2.SetModeResponse = self._call(lambda: self._stub.SetMode(request, **self._options))
         return answer
@@ -294,6 +316,18 @@ class Client:
     def _options(self) -> dict[str, Any]:
         return {"timeout": self._timeout_s}
 
+    def _hint(self, details: str) -> str:
+        """What to do about a connection that failed, as gRPC describes it."""
+        hints = (
+            (self._secure, ("CERTIFICATE_VERIFY_FAILED", "certificate verify failed"), _OTHER_AUTHORITY),
+            (self._secure, ("WRONG_VERSION_NUMBER", "handshake", "Handshake", "SSL"), _NO_TLS_THERE),
+            (not self._secure, ("Socket closed", "Connection reset", "recvmsg"), _TLS_THERE),
+            (True, ("Connection refused", "No such file", "Permission denied"), _NOBODY_LISTENS),
+            (True, ("DNS resolution failed", "Domain name not found"), _NO_SUCH_HOST),
+            (True, ("Deadline",), _SLOW),
+        )
+        return next((f". {hint}" for applies, words, hint in hints if applies and any(map(details.count, words))), "")
+
     def _merged(self, call: Callable[[], Any], whole: Result) -> Result:
         """All pages of an answer as one."""
         message: Any = whole
@@ -306,6 +340,10 @@ class Client:
             return call()
         except grpc.RpcError as error:
             if error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}:
-                raise UnreachableError(f"no controller answers at {self._endpoint}: {error.details()}") from error
+                details = error.details() or ""
+                text = f"no controller answers at {self._endpoint}: {details}{self._hint(details)}"
+                raise UnreachableError(text) from error
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED and error.details() == _NO_METHOD:
+                raise RefusedError(f"{self._endpoint} is a port of the controller, but {_NOT_OPERATORS}") from error
             kind = NotFoundError if error.code() is grpc.StatusCode.NOT_FOUND else RefusedError
             raise kind(f"{error.details()} ({error.code().name.lower()})") from error

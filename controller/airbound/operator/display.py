@@ -15,6 +15,7 @@ from airbound.operator.values import (
     code_name,
     mbps,
     mode_name,
+    ms,
     own_settings,
     reason,
     seconds,
@@ -60,11 +61,6 @@ def cell_mode(answer: operations_pb2.ExplainCellResponse) -> str:
     return f"mode {mode_name(cell.mode)}, policy {cell.policy}{own_settings(cell)}"
 
 
-def mode_set(answer: operations_pb2.SetModeResponse) -> str:
-    """One line."""
-    return f"was {mode_name(answer.previous_mode)}"
-
-
 _ORIGINS = {
     operations_pb2.CONFIGURATION_SOURCE_DEFAULT: "default",
     operations_pb2.CONFIGURATION_SOURCE_OPERATOR: "operator at ",
@@ -91,26 +87,22 @@ def class_set(answer: operations_pb2.SetClassResponse) -> str:
     return f"was {class_word(answer.previous)}" if answer.HasField("previous") else "was its own"
 
 
-def exempted(answer: operations_pb2.ExemptTerminalResponse) -> str:
-    """One line."""
-    return f"was {'exempt' if answer.previously_exempt else 'under control'}"
-
-
 def health(answer: health_pb2.HealthCheckResponse) -> str:
     """One word."""
     return health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
 
 
+# The most important first: a narrow terminal leaves out what is on the right.
 _CELL_HEADS = (
-    "CELL", "SSID", "BAND", "STATIONS", "SENDING", "TERMINALS", "UPLINK", "CAPACITY", "FROM", "BUSY", "EDCA", "AGE",
-    "REFUSED",
+    "CELL", "ACCESS POINT", "SSID", "SENDING", "UPLINK", "CAPACITY", "BUSY", "STATIONS", "TERMINALS", "BAND", "FROM",
+    "EDCA", "AGE", "REFUSED",
 )  # fmt: skip
 
 
 def cells(answer: operations_pb2.ListCellsResponse) -> str:
     """A table of cells."""
     if not answer.cells:
-        return "No access point has reported."
+        return "No access point has reported. To have one: `airbound enroll access-point NAME`, then airbound-ap there."
     heads: tuple[str, ...] = _CELL_HEADS
     rows = [_cell_row(cell) for cell in answer.cells]
     if any(cell.HasField("windows") for cell in answer.cells):
@@ -144,15 +136,16 @@ def cell_line(cell: operations_pb2.Cell, *, with_age: bool = True) -> str:
 def _cell_row(cell: operations_pb2.Cell) -> tuple[str, ...]:
     return (
         cell.bssid,
+        cell.access_point or "-",
         cell.ssid.decode(errors="replace"),
-        _band(cell),
-        str(cell.stations),
         str(cell.active_senders),
-        str(cell.terminals),
         mbps(cell.uplink_bps),
         mbps(cell.capacity_bps),
-        CAPACITY_SOURCES.get(cell.capacity_source, "?"),
         _busy(cell),
+        str(cell.stations),
+        str(cell.terminals),
+        _band(cell),
+        CAPACITY_SOURCES.get(cell.capacity_source, "?"),
         _edca_in_short(cell),
         seconds(cell.report_age_ms),
         str(cell.refused_total),
@@ -185,36 +178,39 @@ def _edca_in_short(cell: operations_pb2.Cell) -> str:
 
 
 def stations(answer: operations_pb2.ListStationsResponse) -> str:
-    """A table of a cell's stations."""
+    """A table of a cell's stations, those that take most of the air first."""
+    listed = sorted(answer.stations, key=lambda station: (-station.air_ratio, -station.uplink_bps, station.mac))
     rows: list[tuple[str, ...]] = [
         (
             station.mac,
-            " ".join(station.ip_addresses) or "-",
             station.terminal or ("bridge" if station.four_address else "no agent"),
             "sending" if station.active_sender else "idle",
-            mbps(station.uplink_bps),
+            f"{station.uplink_bps / 1e6:.1f}",
+            _air(station),
+            f"{station.retries_per_s:.0f}",
             f"{station.signal_dbm} dBm" if station.HasField("signal_dbm") else "-",
-            f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g} Mb/s",
-            _airtime(station),
-            f"{station.tx_retries}/{station.tx_failed}",
+            f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g}",
+            " ".join(station.ip_addresses) or "-",
+            str(station.tx_failed),
         )
-        for station in answer.stations
+        for station in listed
     ]
     heads: tuple[str, ...] = (
         "STATION",
-        "ADDRESSES",
         "TERMINAL",
         "STATE",
-        "UPLINK",
+        "Mb/s",
+        "AIR",
+        "RETRIES/s",
         "SIGNAL",
-        "RATE UP/DOWN",
-        "AIRTIME",
-        "RETRIES/FAILED",
+        "PHY UP/DOWN",
+        "ADDRESSES",
+        "FAILED",
     )
-    limits = [_limits_in_short(station) for station in answer.stations]
+    limits = [_limits_in_short(station) for station in listed]
     if any(limits):
         heads, rows = (*heads, "WINDOWS"), [(*row, limit or "-") for row, limit in zip(rows, limits, strict=True)]
-    notes = [_station_notes(station) for station in answer.stations]
+    notes = [_station_notes(station) for station in listed]
     if any(notes):
         heads, rows = (*heads, "NOTES"), [(*row, note or "-") for row, note in zip(rows, notes, strict=True)]
     return table(heads, rows) if rows else "No station is associated."
@@ -233,30 +229,46 @@ def _station_notes(station: operations_pb2.StationView) -> str:
     return ", ".join(notes)
 
 
-def _airtime(station: operations_pb2.StationView) -> str:
-    if station.airtime_source == access_point_pb2.AIRTIME_SOURCE_UNSPECIFIED:
+def _air(station: operations_pb2.StationView) -> str:
+    """Its part of the air since the report before; marked if the access point estimates it."""
+    if not station.HasField("air_ratio"):
         return "-"
     estimated = " est." if station.airtime_source == access_point_pb2.AIRTIME_SOURCE_ESTIMATED else ""
-    return f"{station.rx_airtime_us / 1e6:.1f}+{station.tx_airtime_us / 1e6:.1f} s{estimated}"
+    return f"{station.air_ratio:.0%}{estimated}"
+
+
+_NO_TERMINAL = "No terminal is connected. To have one: `airbound enroll terminal NAME`, then airbound-phone there."
 
 
 def terminals(answer: operations_pb2.ListTerminalsResponse) -> str:
-    """A table of terminals."""
+    """A table of terminals; of several destinations the RTT of the worst ratio."""
     rows = [
         (
             terminal.name,
-            terminal.mac,
-            terminal.bssid or "not joined",
             terminal_state(terminal),
+            f"{terminal.uplink_bps / 1e6:.1f}",
+            *_worst_rtt(terminal),
             _sent_or_computed(terminal),
+            terminal.back_end or "?",
+            terminal.bssid or "not joined",
             f"{terminal.bounds_generation_in_force}/{terminal.bounds_generation_sent}",
             seconds(terminal.report_age_ms),
+            terminal.mac,
             str(terminal.refused_total),
         )
         for terminal in answer.terminals
     ]
-    heads = ("TERMINAL", "MAC", "CELL", "STATE", "BOUNDS", "IN FORCE/SENT", "AGE", "REFUSED")
-    return table(heads, rows) if rows else "No terminal is connected."
+    heads = (
+        "TERMINAL", "STATE", "Mb/s", "RTT", "RATIO", "BOUNDS", "BACK END", "CELL", "IN FORCE/SENT", "AGE", "MAC",
+        "REFUSED",
+    )  # fmt: skip
+    return table(heads, rows) if rows else _NO_TERMINAL
+
+
+def _worst_rtt(terminal: operations_pb2.Terminal) -> tuple[str, str]:
+    """RTT, and over the minimum RTT."""
+    worst = max(terminal.decisions, key=lambda decision: decision.rtt_ratio, default=None)
+    return (ms(worst.srtt_us), f"{worst.rtt_ratio:.1f}") if worst is not None and worst.srtt_us else ("-", "-")
 
 
 def _limits_in_short(station: operations_pb2.StationView) -> str:

@@ -5,6 +5,7 @@ says which. What goes to a file or a pipe is complete.
 
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from airbound.operator.printable import printable
@@ -31,7 +32,8 @@ def lines(heads: Sequence[str], rows: Sequence[Sequence[str]], limit: int) -> li
         else:
             break
     left_out = ", ".join(heads[len(widths) :])
-    note = [f"(not shown, the terminal is too narrow: {left_out})"] if left_out else []
+    text = f"(not shown, the terminal is too narrow: {left_out})"
+    note = textwrap.wrap(text, max(limit, UNCUT)) if left_out else []
     return [*(_line(row, widths) for row in (heads, *rows)), *note]
 
 

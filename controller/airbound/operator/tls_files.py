@@ -112,7 +112,11 @@ class TlsFiles:
         except (PkiError, IdentityError) as error:
             raise PkiError(f"{self.path}: {error}") from error
         if now.timestamp() >= found.not_after_s:
-            raise PkiError(f"{self.certificate} ended at {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC")
+            raise PkiError(
+                f"{self.certificate} ended at {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC. A new one, where"
+                f" the authority is: airbound ca operator NAME --out {self.path} --force; elsewhere:"
+                " airbound login --token TOKEN --force"
+            )
         return ClientIdentity(
             found,
             certificate.not_valid_before_utc.timestamp(),

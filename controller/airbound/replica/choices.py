@@ -5,6 +5,9 @@ of terminals' applications. It is kept in the store, so that it counts for every
 A choice stands against the configuration file's value at that time: once the file says something else than it said
 then, the file counts. One for a single cell, or of a class, stands until an operator ends it.
 
+A mode may be chosen for a time. The record has when it ends and what counts then, each replica ends it by its own
+clock, and a controller that starts later reads it as ended: nobody needs to be there for that.
+
 A choice that the store does not take is applied where it was made all the same, and written again until the store takes
 it, or has a later one of its name.
 """
@@ -15,7 +18,7 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airbound.core.addresses import mac_from_text, mac_text
 from airbound.core.class_choices import CLASS_WORDS
@@ -38,6 +41,8 @@ CLASS_OF = "class:"  # and a uid or ALL, a colon, and the name of a terminal
 ALL = "all"
 MODES: tuple[Mode, ...] = ("observe", "control")
 AGAIN_S = 2.0
+KEPT_AFTER_END_S = 60.0  # more than clocks differ by
+UNTIL_MOST_S = 86_400.0 + KEPT_AFTER_END_S  # from now, as the service has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,15 @@ class _Change:
     record: bytes | None
     at_s: float
     text: str  # for people
+    ends_s: float = 0.0  # when the store may forget the record; 0: never
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """When a mode ends, and which choice stands below it."""
+
+    until_s: float
+    then: Mode | None
 
 
 class KeptChoices:
@@ -70,6 +84,9 @@ class KeptChoices:
         self._clock_s = clock_s
         self._unkept: dict[str, _Change] = {}  # by the record's name
         self._again: asyncio.Task[None] | None = None
+        self._timed: dict[str, _Timed] = {}  # by the record's name
+        self._timer: asyncio.TimerHandle | None = None
+        self._reading: asyncio.Task[None] | None = None
 
     @property
     def unkept(self) -> list[str]:
@@ -80,23 +97,33 @@ class KeptChoices:
         """The configuration file has other values now."""
         self._mode, self._exempt = mode, frozenset(exempt)
 
-    async def set_mode(self, mode: Mode | None, bssid: Mac = b"") -> Mode:
+    async def set_mode(self, mode: Mode | None, bssid: Mac = b"", *, for_s: float = 0.0) -> Mode:
         """Choose, for all or for one cell, or by none end that; the mode before. It is applied here even if it cannot
-        be kept.
+        be kept. `for_s`: it ends after this time, and what stood before it counts again; 0: it does not end by itself.
 
         Raises:
             StoreError: the others do not know.
         """
         modes = self._runner.engine.modes
         cells = set(modes.of_cells)
+        name = MODE_OF + mac_text(bssid) if bssid else MODE
+        below = self._timed.pop(name, None)
+        standing = below.then if below is not None else modes.of_cells.get(bssid) if bssid else modes.chosen
         previous = self._runner.set_mode(mode, bssid)
+        timed = _Timed(self._clock_s() + for_s, standing) if for_s and mode is not None else None
+        if timed is not None:
+            self._timed[name] = timed
+            self._runner.choices.mode_ends(timed.until_s, bssid)
         if bssid:
-            self._choose(MODE_OF + mac_text(bssid), mode, None)
+            self._choose(name, mode, None, timed=timed)
         else:
             # `observe` is more than the same in the file: it is for cells with an override as well.
-            self._choose(MODE, mode, None if mode == "observe" else self._mode, against=self._mode)
+            same = None if mode == "observe" or timed is not None else self._mode
+            self._choose(name, mode, same, against=self._mode, timed=timed)
             for cell in sorted(cells - modes.of_cells.keys()):
+                self._timed.pop(MODE_OF + mac_text(cell), None)
                 self._choose(MODE_OF + mac_text(cell), None, None)
+        self._set_timer()
         await self._keep_or_try_again()
         return previous
 
@@ -126,13 +153,35 @@ class KeptChoices:
         await self._keep_or_try_again()
         return previous
 
-    def _choose(self, name: str, value: Any, same: Any, against: Any = None) -> None:
+    def _choose(self, name: str, value: Any, same: Any, against: Any = None, *, timed: _Timed | None = None) -> None:
         """A choice is to be kept, unless there is none, or it is the same as without it."""
         at_s = round(self._clock_s(), 3)
         text = f"{name} {'as configured' if value is None else json.dumps(value)}"
         record = {"chosen": value, "configured": against, "at": at_s}
+        ends_s = 0.0
+        if timed is not None:
+            record |= {"until": round(timed.until_s, 3), "then": timed.then}
+            ends_s = 0.0 if timed.then is not None else timed.until_s + KEPT_AFTER_END_S
         keeps = value is not None and value != same
-        self._unkept[name] = _Change(json.dumps(record).encode() if keeps else None, at_s, text)
+        self._unkept[name] = _Change(json.dumps(record).encode() if keeps else None, at_s, text, ends_s)
+
+    def _set_timer(self) -> None:
+        """To when the next mode for a time ends."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._timed:
+            left_s = min(timed.until_s for timed in self._timed.values()) - self._clock_s()
+            self._timer = asyncio.get_running_loop().call_later(max(left_s, 0.0), self._end)
+
+    def _end(self) -> None:
+        """End the modes whose time is over, whether the store answers or not."""
+        now_s = self._clock_s()
+        for name, timed in [(name, timed) for name, timed in self._timed.items() if timed.until_s <= now_s]:
+            del self._timed[name]
+            self._runner.set_mode(timed.then, b"" if name == MODE else mac_from_text(name.removeprefix(MODE_OF)))
+        self._set_timer()
+        self._reading = asyncio.get_running_loop().create_task(self.read_or_log())
 
     async def _keep_or_try_again(self) -> None:
         """Write what is not kept yet.
@@ -152,7 +201,8 @@ class KeptChoices:
             if change.record is None:
                 await self._store.remove(KIND, name)
             else:
-                await self._store.put(KIND, name, change.record)
+                ttl_ms = max(1, round((change.ends_s - self._clock_s()) * 1000)) if change.ends_s else 0
+                await self._store.put(KIND, name, change.record, ttl_ms=ttl_ms)
             if self._unkept.get(name) is change:
                 del self._unkept[name]
         self._changed()
@@ -186,6 +236,7 @@ class KeptChoices:
         cells = dict[str, Choice]()
         exempt = dict[str, Choice]()
         classes = dict[tuple[str, int | None], Choice]()
+        timed, now_s = dict[str, _Timed](), self._clock_s()
         records = await self._store.records(KIND)
         for name, change in self._unkept.items():
             if _has_later(records, name, change):
@@ -194,23 +245,20 @@ class KeptChoices:
                 records.pop(name, None)
             else:
                 records[name] = change.record
-        for name, octets in records.items():
-            try:
-                record = json.loads(octets)
-                chosen, configured, at_s = record["chosen"], record["configured"], float(record["at"])
-                of_cell = mac_text(mac_from_text(name.removeprefix(MODE_OF))) if name.startswith(MODE_OF) else ""
-                application = _application(name) if name.startswith(CLASS_OF) else None
-            except (ValueError, KeyError, TypeError):
-                log.event("warning", "store", name, "this choice cannot be read; it does not count")
-                continue
+        for name, record in _all_parsed(records, now_s).items():
+            chosen, configured = record.chosen, record.configured
             if name == MODE and configured == self._mode and chosen in MODES:
-                mode = Choice(chosen, at_s)
-            elif of_cell and chosen in MODES:
-                cells[of_cell] = Choice(chosen, at_s)
+                mode = Choice(chosen, record.at_s, record.until_s)
+            elif record.of_cell and chosen in MODES:
+                cells[record.of_cell] = Choice(chosen, record.at_s, record.until_s)
             elif name.startswith(EXEMPT) and configured == (name.removeprefix(EXEMPT) in self._exempt):
-                exempt[name.removeprefix(EXEMPT)] = Choice(str(bool(chosen)).lower(), at_s)
-            elif application is not None and chosen in CLASS_WORDS:
-                classes[application] = Choice(chosen, at_s)
+                exempt[name.removeprefix(EXEMPT)] = Choice(str(bool(chosen)).lower(), record.at_s)
+            elif record.application is not None and chosen in CLASS_WORDS:
+                classes[record.application] = Choice(chosen, record.at_s)
+            if record.until_s:
+                timed[name] = _Timed(record.until_s, next((known for known in MODES if known == record.then), None))
+        self._timed = timed
+        self._set_timer()
         self._apply_modes(mode, cells)
         self._apply_exempt(exempt)
         self._apply_classes(classes)
@@ -252,6 +300,47 @@ class KeptChoices:
             await self.read()
         except StoreError as error:
             log.event("warning", "store", "choices", str(error))
+
+
+class _Record(NamedTuple):
+    """A choice as it is kept, and what its name says."""
+
+    chosen: Any
+    configured: Any
+    at_s: float
+    until_s: float  # 0: it does not end by itself, or has ended, so that `chosen` is what stood below it
+    then: Any
+    of_cell: str
+    application: tuple[str, int | None] | None
+
+
+def _all_parsed(records: Mapping[str, bytes], now_s: float) -> dict[str, _Record]:
+    """Those that can be read; the others are logged."""
+    found = dict[str, _Record]()
+    for name, octets in records.items():
+        record = _parsed(name, octets, now_s)
+        if record is not None:
+            found[name] = record
+        else:
+            log.event("warning", "store", name, "this choice cannot be read; it does not count")
+    return found
+
+
+def _parsed(name: str, octets: bytes, now_s: float) -> _Record | None:
+    """A record; none if it cannot be read."""
+    try:
+        record = json.loads(octets)
+        chosen, configured, at_s = record["chosen"], record["configured"], float(record["at"])
+        until_s, then = float(record.get("until", 0.0)), record.get("then")
+        of_cell = mac_text(mac_from_text(name.removeprefix(MODE_OF))) if name.startswith(MODE_OF) else ""
+        application = _application(name) if name.startswith(CLASS_OF) else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    if not 0 <= until_s <= now_s + UNTIL_MOST_S:
+        return None
+    if until_s and (name == MODE or of_cell) and until_s <= now_s:
+        chosen, until_s = then, 0.0
+    return _Record(chosen, configured, at_s, until_s if name == MODE or of_cell else 0.0, then, of_cell, application)
 
 
 def _has_later(records: Mapping[str, bytes], name: str, change: _Change) -> bool:

@@ -14,10 +14,11 @@ from airbound.core.parameters import Mode
 
 
 class Choice(NamedTuple):
-    """One choice; `at_s` is seconds since 1970, UTC."""
+    """One choice; times are seconds since 1970, UTC. `until_s` 0: until an operator ends it."""
 
     value: str
     at_s: float
+    until_s: float = 0.0
 
 
 class Choices:
@@ -41,6 +42,14 @@ class Choices:
         self.modes_of_cells = {
             name: override for name, override in self.modes_of_cells.items() if chosen.get(name) == override.value
         }
+
+    def mode_ends(self, until_s: float, bssid: Mac = b"") -> None:
+        """The mode that was chosen last is for a time."""
+        name = mac_text(bssid) if bssid else ""
+        if not name and self.mode is not None:
+            self.mode = self.mode._replace(until_s=until_s)
+        elif name in self.modes_of_cells:
+            self.modes_of_cells[name] = self.modes_of_cells[name]._replace(until_s=until_s)
 
     def exempted(self, name: str, *, exempt: bool) -> None:
         """An operator exempted somebody, or ended that."""

@@ -114,16 +114,18 @@ class ConfigurationValue(_message.Message):
     def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ..., source: _Optional[_Union[ConfigurationSource, str]] = ..., origin: _Optional[str] = ..., at_next_start: _Optional[str] = ...) -> None: ...
 
 class OperatorChoice(_message.Message):
-    __slots__ = ("key", "name", "value", "at")
+    __slots__ = ("key", "name", "value", "at", "until")
     KEY_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
     key: str
     name: str
     value: str
     at: str
-    def __init__(self, key: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ..., at: _Optional[str] = ...) -> None: ...
+    until: str
+    def __init__(self, key: _Optional[str] = ..., name: _Optional[str] = ..., value: _Optional[str] = ..., at: _Optional[str] = ..., until: _Optional[str] = ...) -> None: ...
 
 class Counter(_message.Message):
     __slots__ = ("name", "code", "value")
@@ -320,7 +322,7 @@ class WindowLimitSent(_message.Message):
     def __init__(self, station: _Optional[str] = ..., destination: _Optional[str] = ..., max_bytes: _Optional[int] = ...) -> None: ...
 
 class Terminal(_message.Message):
-    __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds", "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure", "classes_chosen")
+    __slots__ = ("mac", "name", "bssid", "active_sender", "exempt", "back_end", "bounds_generation_in_force", "bounds_generation_sent", "bounds_sent", "decisions", "report_age_ms", "refused_total", "failures_total", "malformed_inputs_total", "agent_version", "no_bounds", "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure", "classes_chosen", "uplink_bps")
     MAC_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     BSSID_FIELD_NUMBER: _ClassVar[int]
@@ -342,6 +344,7 @@ class Terminal(_message.Message):
     FLOWS_GENERATION_SENT_FIELD_NUMBER: _ClassVar[int]
     FLOWS_FAILURE_FIELD_NUMBER: _ClassVar[int]
     CLASSES_CHOSEN_FIELD_NUMBER: _ClassVar[int]
+    UPLINK_BPS_FIELD_NUMBER: _ClassVar[int]
     mac: str
     name: str
     bssid: str
@@ -363,7 +366,8 @@ class Terminal(_message.Message):
     flows_generation_sent: int
     flows_failure: str
     classes_chosen: _containers.RepeatedCompositeFieldContainer[ClassChoice]
-    def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., live_flows: _Optional[_Iterable[_Union[LiveFlow, _Mapping]]] = ..., flows_generation_in_force: _Optional[int] = ..., flows_generation_sent: _Optional[int] = ..., flows_failure: _Optional[str] = ..., classes_chosen: _Optional[_Iterable[_Union[ClassChoice, _Mapping]]] = ...) -> None: ...
+    uplink_bps: int
+    def __init__(self, mac: _Optional[str] = ..., name: _Optional[str] = ..., bssid: _Optional[str] = ..., active_sender: bool = ..., exempt: bool = ..., back_end: _Optional[str] = ..., bounds_generation_in_force: _Optional[int] = ..., bounds_generation_sent: _Optional[int] = ..., bounds_sent: _Optional[_Iterable[_Union[BoundSent, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., report_age_ms: _Optional[int] = ..., refused_total: _Optional[int] = ..., failures_total: _Optional[int] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., no_bounds: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., live_flows: _Optional[_Iterable[_Union[LiveFlow, _Mapping]]] = ..., flows_generation_in_force: _Optional[int] = ..., flows_generation_sent: _Optional[int] = ..., flows_failure: _Optional[str] = ..., classes_chosen: _Optional[_Iterable[_Union[ClassChoice, _Mapping]]] = ..., uplink_bps: _Optional[int] = ...) -> None: ...
 
 class ClassChoice(_message.Message):
     __slots__ = ("uid", "application_class")
@@ -450,7 +454,7 @@ class ListStationsResponse(_message.Message):
     def __init__(self, stations: _Optional[_Iterable[_Union[StationView, _Mapping]]] = ...) -> None: ...
 
 class StationView(_message.Message):
-    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms", "vlan_interface", "four_address", "multi_link", "links", "destinations", "lack", "decisions", "limits", "no_limit", "exempt")
+    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms", "vlan_interface", "four_address", "multi_link", "links", "destinations", "lack", "decisions", "limits", "no_limit", "exempt", "air_ratio", "retries_per_s")
     MAC_FIELD_NUMBER: _ClassVar[int]
     IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -475,6 +479,8 @@ class StationView(_message.Message):
     LIMITS_FIELD_NUMBER: _ClassVar[int]
     NO_LIMIT_FIELD_NUMBER: _ClassVar[int]
     EXEMPT_FIELD_NUMBER: _ClassVar[int]
+    AIR_RATIO_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_PER_S_FIELD_NUMBER: _ClassVar[int]
     mac: str
     ip_addresses: _containers.RepeatedScalarFieldContainer[str]
     active_sender: bool
@@ -499,7 +505,9 @@ class StationView(_message.Message):
     limits: _containers.RepeatedCompositeFieldContainer[WindowLimitSent]
     no_limit: _reason_pb2.Reason
     exempt: bool
-    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestinationView, _Mapping]]] = ..., lack: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., limits: _Optional[_Iterable[_Union[WindowLimitSent, _Mapping]]] = ..., no_limit: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., exempt: bool = ...) -> None: ...
+    air_ratio: float
+    retries_per_s: float
+    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestinationView, _Mapping]]] = ..., lack: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., limits: _Optional[_Iterable[_Union[WindowLimitSent, _Mapping]]] = ..., no_limit: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., exempt: bool = ..., air_ratio: _Optional[float] = ..., retries_per_s: _Optional[float] = ...) -> None: ...
 
 class StationDestinationView(_message.Message):
     __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "mss_bytes", "sent_bytes", "received_bytes", "connections_unscaled")
@@ -608,14 +616,16 @@ class DestinationView(_message.Message):
     def __init__(self, address: _Optional[str] = ..., connections: _Optional[int] = ..., connections_sending: _Optional[int] = ..., srtt_us: _Optional[int] = ..., min_rtt_us: _Optional[int] = ..., cwnd_segs: _Optional[int] = ..., ssthresh_segs: _Optional[int] = ..., delivered_bytes: _Optional[int] = ..., queued_bytes: _Optional[int] = ..., events: _Optional[_Union[_terminal_pb2.EventCounts, _Mapping]] = ..., uids: _Optional[_Iterable[int]] = ..., classes: _Optional[_Iterable[_Union[_terminal_pb2.ClassPart, _Mapping]]] = ...) -> None: ...
 
 class SetModeRequest(_message.Message):
-    __slots__ = ("mode", "bssid", "configured")
+    __slots__ = ("mode", "bssid", "configured", "for_ms")
     MODE_FIELD_NUMBER: _ClassVar[int]
     BSSID_FIELD_NUMBER: _ClassVar[int]
     CONFIGURED_FIELD_NUMBER: _ClassVar[int]
+    FOR_MS_FIELD_NUMBER: _ClassVar[int]
     mode: Mode
     bssid: str
     configured: bool
-    def __init__(self, mode: _Optional[_Union[Mode, str]] = ..., bssid: _Optional[str] = ..., configured: bool = ...) -> None: ...
+    for_ms: int
+    def __init__(self, mode: _Optional[_Union[Mode, str]] = ..., bssid: _Optional[str] = ..., configured: bool = ..., for_ms: _Optional[int] = ...) -> None: ...
 
 class SetModeResponse(_message.Message):
     __slots__ = ("previous_mode", "mode")

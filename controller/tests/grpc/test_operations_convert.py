@@ -67,7 +67,9 @@ def cell_state(settings: Settings) -> CellState:
     state.ssid, state.center_frequency_mhz, state.reported_at_us = b"cell", 5180, NOW_US - 1_234_567
     state.radio = Radio(band=2, links=1, survey_refusal="it went back", surveys_refused_total=3)
     latest = Station(MAC, ip_addresses=(IPV4, IPV6))
-    station = StationState(latest, latest, 0, 0, sending=True, payload_bytes_per_s=1000.0)
+    station = StationState(
+        latest, latest, 0, 0, sending=True, payload_bytes_per_s=1000.0, air_ratio=0.25, retries_per_s=28.5
+    )
     other = Station(OTHER_MAC)
     state.stations = Stations(
         by_mac={MAC: station, OTHER_MAC: StationState(other, other, 0, 0)},
@@ -462,6 +464,7 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
             operations_pb2.ClassChoice(application_class=terminal_pb2.APPLICATION_CLASS_BULK),
             operations_pb2.ClassChoice(uid=7, application_class=terminal_pb2.APPLICATION_CLASS_LIVE),
         ],
+        uplink_bps=8000,
     )
     assert list(convert.terminal(state, cell, settings, NOW_US).live_flows) == LIVE
 
@@ -475,6 +478,7 @@ def test_a_terminal_in_no_cell() -> None:
     assert unset(message) == [
         "bssid", "active_sender", "exempt", "bounds_generation_sent", "bounds_sent", "decisions", "no_bounds",
         "live_flows", "flows_generation_in_force", "flows_generation_sent", "flows_failure", "classes_chosen",
+        "uplink_bps",
     ]  # fmt: skip
 
 
@@ -546,6 +550,8 @@ def test_every_field_of_a_station() -> None:
         four_address=True,
         multi_link=True,
         links=0b101,
+        air_ratio=0.25,
+        retries_per_s=28.5,
     )
     assert [name for name in unset(unknown) if name not in of_windows][:1] == ["ip_addresses"]
 

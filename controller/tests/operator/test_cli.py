@@ -26,7 +26,7 @@ NOBODY = "127.0.0.1:1"
 PLAIN = ("--plain-text", "--timeout", "30")
 COMMANDS = (
     "controller", "check-config", "openflow", "cells", "stations", "terminals", "explain", "counters", "config", "mode",
-    "exempt", "class", "replicas", "switches", "health", "events", "watch", "top", "completion", "enroll", "enrolled",
+    "exempt", "class", "replicas", "switches", "health", "events", "watch", "top", "check", "completion", "enroll", "enrolled",
     "revoke", "move-cell", "login", "ca",
 )  # fmt: skip
 
@@ -55,9 +55,10 @@ async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str])
 
         (phone,) = await live.uploading(1)
         out = await asked("cells")
-        assert out.splitlines()[1].split()[:2] == [BSSID, "live"]
+        bssid, _, ssid, *_ = out.splitlines()[1].split()
+        assert (bssid, ssid) == (BSSID, "live")
         out = await asked("stations", BSSID.upper())
-        assert out.splitlines()[1].split()[:3] == [MAC, "-", NAME]
+        assert out.splitlines()[1].split()[:3] == [MAC, NAME, "sending"]
         out = await asked("terminals", "--cell", BSSID)
         assert "10.0.4.1 250..555" in out
 
@@ -71,27 +72,45 @@ async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str])
         counters = json.loads(await asked("counters", "--json"))["counters"]
         assert {"name": "reports_total", "code": "REASON_CODE_UNSPECIFIED", "value": "3"} in counters
 
-        assert await asked("exempt", NAME) == "was under control\n"
+        said = (
+            f"{NAME} exempt (was under control); bounds of 1 phone released; `airbound exempt {NAME} --off` ends that"
+        )
+        assert await asked("exempt", NAME) == f"{said}\n"
         await phone.until(lambda: phone.bounds == {})
-        assert "sending, exempt  none (would be 10.0.4.1 250..555)" in await asked("terminals")
-        assert await asked("exempt", NAME, "--off") == "was exempt\n"
+        row = " ".join((await asked("terminals")).splitlines()[1].split())
+        assert "sending, exempt 2.4 300.0 ms 1.2 none (would be 10.0.4.1 250..555)" in row
+        said = f"{NAME} under control (was exempt); bounds of 1 phone set"
+        assert await asked("exempt", NAME, "--off") == f"{said}\n"
         await phone.until(lambda: phone.bounds != {})
 
-        assert await asked("exempt", BSSID.replace(":", "-")) == "was under control\n"
+        dashed = BSSID.replace(":", "-")
+        assert (await asked("exempt", dashed)).startswith(f"{dashed} exempt (was under control); bounds of 1 phone rel")
         await phone.until(lambda: phone.bounds == {})
         assert f"exempt: {BSSID}\n" in await asked("counters")
         assert "EDCA parameters: its agent reports none" in await asked("explain", BSSID)
         assert json.loads(await asked("explain", BSSID, "--json"))["cell"]["exempt"] is True
-        assert await asked("exempt", BSSID, "--off") == "was exempt\n"
+        assert await asked("exempt", BSSID, "--off") == f"{BSSID} under control (was exempt); bounds of 1 phone set\n"
         await phone.until(lambda: phone.bounds != {})
 
-        assert await asked("mode", "observe") == "was control\n"
+
+async def test_modes_are_shown_and_set(capsys: pytest.CaptureFixture[str]) -> None:
+    async with LiveController() as live:
+
+        async def asked(*arguments: str) -> str:
+            code = await asyncio.to_thread(cli.main, [*arguments, "--controller", live.operators, *PLAIN])
+            out, err = capsys.readouterr()
+            assert (code, err) == (0, "")
+            return str(out)
+
+        (phone,) = await live.uploading(1)
+        said = "observe (was control); bounds of 1 phone released; `airbound mode control` ends that\n"
+        assert await asked("mode", "observe") == said
         await phone.until(lambda: phone.bounds == {})
         assert await asked("mode") == "mode observe, policy paper\n"
         out = await asked("explain", MAC)
         assert "no bounds: observe mode: computed and shown, not applied" in out
         assert "10.0.4.1 250..555 segments, policy paper, n=1, computed, not sent" in out
-        assert await asked("mode", "control", "--cell", BSSID) == "was observe\n"
+        assert await asked("mode", "control", "--cell", BSSID) == "control (was observe); bounds of 1 phone set\n"
         await phone.until(lambda: phone.bounds != {})
         assert await asked("mode", "--cell", BSSID) == "mode control, policy paper (mode by an operator)\n"
         assert "mode control, policy paper (mode by an operator)\n" in await asked("explain", BSSID)
@@ -99,8 +118,9 @@ async def test_the_commands_show_a_live_cell(capsys: pytest.CaptureFixture[str])
         shown = await asked("config", "show")
         assert re.search(r'^mode +"observe" +operator at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$', shown, re.MULTILINE)
         assert re.search(rf"^operator at \S+Z: mode of {BSSID} control$", shown, re.MULTILINE)
-        assert await asked("mode", "configured", "--cell", BSSID) == "was control\n"
-        assert await asked("mode", "configured") == "was observe\n"
+        said = "observe (was control); bounds of 1 phone released\n"
+        assert await asked("mode", "configured", "--cell", BSSID) == said
+        assert await asked("mode", "configured") == "control (was observe); bounds of 1 phone set\n"
         assert "SETTINGS" not in await asked("cells")
         assert await asked("health") == "SERVING\n"
 

@@ -4,7 +4,6 @@
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 

@@ -265,7 +265,7 @@ def test_a_cell_as_a_row_and_as_a_line() -> None:
     )
     row = display.cells(operations_pb2.ListCellsResponse(cells=[cell])).splitlines()[1]
     assert " ".join(row.split()) == (
-        "02:00:00:00:00:01 caf\u00e9 \ufffd - 5 2 3 4.3 Mb/s 22.0 Mb/s busy time - - 1.2 s 6"
+        "02:00:00:00:00:01 - caf\u00e9 \ufffd 2 4.3 Mb/s 22.0 Mb/s - 5 3 - busy time - 1.2 s 6"
     )
     cell.busy_ratio = 0.0
     assert "busy 0%" in display.cell_line(cell)
@@ -283,7 +283,7 @@ def test_a_cell_as_a_row_and_as_a_line() -> None:
     assert "edca 4 15-1023  age" in display.cell_line(cell)
     cell.edca.sent_stations.append(OWN)
     assert "edca 4 15-1023, stations 2 15-1023  age" in display.cell_line(cell)
-    assert display.cells(operations_pb2.ListCellsResponse()) == "No access point has reported."
+    assert display.cells(operations_pb2.ListCellsResponse()).startswith("No access point has reported. To have one:")
 
 
 def test_stations() -> None:
@@ -296,22 +296,23 @@ def test_stations() -> None:
         signal_dbm=0,
         rx_bitrate_kbps=54_000,
         tx_bitrate_kbps=6_500,
-        rx_airtime_us=1_200_000,
-        tx_airtime_us=300_000,
+        air_ratio=0.25,
         airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
-        tx_retries=8,
+        retries_per_s=8.4,
         tx_failed=9,
     )
     estimated = operations_pb2.StationView(
-        mac="02:00:00:00:01:01", airtime_source=access_point_pb2.AIRTIME_SOURCE_ESTIMATED
+        mac="02:00:00:00:01:01", air_ratio=0.5, airtime_source=access_point_pb2.AIRTIME_SOURCE_ESTIMATED
     )
-    _, first, second = display.stations(
-        operations_pb2.ListStationsResponse(stations=[measured, estimated])
+    unknown = operations_pb2.StationView(mac="02:00:00:00:01:02")
+    _, first, second, third = display.stations(
+        operations_pb2.ListStationsResponse(stations=[unknown, measured, estimated])
     ).splitlines()
-    assert " ".join(first.split()) == (
-        "02:00:00:00:01:00 10.0.4.7 2001:db8::7 10.0.4.7 sending 4.3 Mb/s 0 dBm 54/6.5 Mb/s 1.2+0.3 s 8/9"
+    assert " ".join(first.split()) == "02:00:00:00:01:01 no agent idle 0.0 50% est. 0 - 0/0 - 0"
+    assert " ".join(second.split()) == (
+        "02:00:00:00:01:00 10.0.4.7 sending 4.3 25% 8 0 dBm 54/6.5 10.0.4.7 2001:db8::7 9"
     )
-    assert " ".join(second.split()) == "02:00:00:00:01:01 - no agent idle 0.0 Mb/s - 0/0 Mb/s 0.0+0.0 s est. 0/0"
+    assert " ".join(third.split()) == "02:00:00:00:01:02 no agent idle 0.0 - 0 - 0/0 - 0"
     assert display.stations(operations_pb2.ListStationsResponse()) == "No station is associated."
 
 
@@ -334,7 +335,7 @@ def test_what_is_not_as_with_most_stations() -> None:
             ]
         )
     ).splitlines()
-    assert [" ".join(line.split()).partition(" 0/0 ")[2].partition(" 0/0 ")[2] for line in shown[1:]] == [
+    assert [" ".join(line.split()).partition(" 0/0 - 0 ")[2] for line in shown[1:]] == [
         "WDS peer, on wlan0.sta1",
         "multi-link 0 2",
         "multi-link",

@@ -131,6 +131,8 @@ async def test_commands_take_names(capsys: pytest.CaptureFixture[str]) -> None:
         assert (code, "did you mean Office?" in err) == (1, True)
         code, out, _ = await run("events", "--cell", "office")
         assert (code, BSSID in out) == (0, True)
-        assert (await run("mode", "observe", "--cell", "Office"))[:2] == (0, "was control\n")
+        code, out, _ = await run("mode", "observe", "--cell", "Office")
+        ends = f"; `airbound mode configured --cell {BSSID}` ends that\n"
+        assert (code, out) == (0, f"observe (was control); bounds of 1 phone released{ends}")
         code, _, err = await run("mode", "control", "--cell", "kitchen")
         assert (code, "no cell is called kitchen" in err) == (1, True)

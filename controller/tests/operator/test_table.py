@@ -31,7 +31,8 @@ def test_then_columns_are_left_out_from_the_right_and_named() -> None:
         "TERMINAL   BOUNDS",
         "192.0.2.7  198.51.100.1 1..12,…",
         "192.0.2.8  none",
-        "(not shown, the terminal is too narrow: AGE)",
+        "(not shown, the terminal is too",
+        "narrow: AGE)",
     ]
     assert table.lines(HEADS, ROWS, 5)[1] == "192.0.2.7"
 

@@ -592,7 +592,9 @@ type OperatorChoice struct {
 	// The mode, true or false, or the class.
 	Value string `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
 	// When, in RFC 3339.
-	At            string `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	At string `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
+	// When it ends, in RFC 3339; empty if it stands until an operator ends it.
+	Until         string `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -651,6 +653,13 @@ func (x *OperatorChoice) GetValue() string {
 func (x *OperatorChoice) GetAt() string {
 	if x != nil {
 		return x.At
+	}
+	return ""
+}
+
+func (x *OperatorChoice) GetUntil() string {
+	if x != nil {
+		return x.Until
 	}
 	return ""
 }
@@ -1727,6 +1736,8 @@ type Terminal struct {
 	FlowsFailure string `protobuf:"bytes,20,opt,name=flows_failure,json=flowsFailure,proto3" json:"flows_failure,omitempty"`
 	// What an operator chose in place of the terminal's own table, that for all of its applications first.
 	ClassesChosen []*ClassChoice `protobuf:"bytes,21,rep,name=classes_chosen,json=classesChosen,proto3" json:"classes_chosen,omitempty"`
+	// Uplink rate of its station over the last interval by the access point, bits per second.
+	UplinkBps     uint64 `protobuf:"varint,22,opt,name=uplink_bps,json=uplinkBps,proto3" json:"uplink_bps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1906,6 +1917,13 @@ func (x *Terminal) GetClassesChosen() []*ClassChoice {
 		return x.ClassesChosen
 	}
 	return nil
+}
+
+func (x *Terminal) GetUplinkBps() uint64 {
+	if x != nil {
+		return x.UplinkBps
+	}
+	return 0
 }
 
 // ClassChoice is a class that an operator chose.
@@ -2472,8 +2490,13 @@ type StationView struct {
 	// The limits that were sent for it.
 	Limits []*WindowLimitSent `protobuf:"bytes,22,rep,name=limits,proto3" json:"limits,omitempty"`
 	// Why it has no limit; absent if it has some, and while it sends to nobody.
-	NoLimit       *Reason `protobuf:"bytes,23,opt,name=no_limit,json=noLimit,proto3" json:"no_limit,omitempty"`
-	Exempt        bool    `protobuf:"varint,24,opt,name=exempt,proto3" json:"exempt,omitempty"`
+	NoLimit *Reason `protobuf:"bytes,23,opt,name=no_limit,json=noLimit,proto3" json:"no_limit,omitempty"`
+	Exempt  bool    `protobuf:"varint,24,opt,name=exempt,proto3" json:"exempt,omitempty"`
+	// Part of the time between the last two reports that the station's frames took, 0 to 1; absent where the driver
+	// reports no airtime.
+	AirRatio *float64 `protobuf:"fixed64,25,opt,name=air_ratio,json=airRatio,proto3,oneof" json:"air_ratio,omitempty"`
+	// Frames to it that were sent again, per second, in the same time.
+	RetriesPerS   float64 `protobuf:"fixed64,26,opt,name=retries_per_s,json=retriesPerS,proto3" json:"retries_per_s,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2674,6 +2697,20 @@ func (x *StationView) GetExempt() bool {
 		return x.Exempt
 	}
 	return false
+}
+
+func (x *StationView) GetAirRatio() float64 {
+	if x != nil && x.AirRatio != nil {
+		return *x.AirRatio
+	}
+	return 0
+}
+
+func (x *StationView) GetRetriesPerS() float64 {
+	if x != nil {
+		return x.RetriesPerS
+	}
+	return 0
 }
 
 // StationDestinationView is one destination of a station as its access point reported it last.
@@ -3315,7 +3352,10 @@ type SetModeRequest struct {
 	// Only this cell, which need not be connected; empty for the whole controller.
 	Bssid string `protobuf:"bytes,2,opt,name=bssid,proto3" json:"bssid,omitempty"`
 	// End what an operator chose, instead of `mode`: the mode is the configured one then.
-	Configured    bool `protobuf:"varint,3,opt,name=configured,proto3" json:"configured,omitempty"`
+	Configured bool `protobuf:"varint,3,opt,name=configured,proto3" json:"configured,omitempty"`
+	// Only for this time, at most a day: then what an operator had chosen before is in force again, also after a restart.
+	// 0: until an operator ends it.
+	ForMs         uint64 `protobuf:"varint,4,opt,name=for_ms,json=forMs,proto3" json:"for_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3369,6 +3409,13 @@ func (x *SetModeRequest) GetConfigured() bool {
 		return x.Configured
 	}
 	return false
+}
+
+func (x *SetModeRequest) GetForMs() uint64 {
+	if x != nil {
+		return x.ForMs
+	}
+	return 0
 }
 
 type SetModeResponse struct {
@@ -4329,12 +4376,13 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value\x128\n" +
 	"\x06source\x18\x03 \x01(\x0e2 .airbound.v1.ConfigurationSourceR\x06source\x12\x16\n" +
 	"\x06origin\x18\x04 \x01(\tR\x06origin\x12\"\n" +
-	"\rat_next_start\x18\x05 \x01(\tR\vatNextStart\"\\\n" +
+	"\rat_next_start\x18\x05 \x01(\tR\vatNextStart\"r\n" +
 	"\x0eOperatorChoice\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\tR\x05value\x12\x0e\n" +
-	"\x02at\x18\x04 \x01(\tR\x02at\"`\n" +
+	"\x02at\x18\x04 \x01(\tR\x02at\x12\x14\n" +
+	"\x05until\x18\x05 \x01(\tR\x05until\"`\n" +
 	"\aCounter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x17.airbound.v1.ReasonCodeR\x04code\x12\x14\n" +
@@ -4430,7 +4478,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x0fWindowLimitSent\x12\x18\n" +
 	"\astation\x18\x01 \x01(\tR\astation\x12 \n" +
 	"\vdestination\x18\x02 \x01(\tR\vdestination\x12\x1b\n" +
-	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\x87\a\n" +
+	"\tmax_bytes\x18\x03 \x01(\rR\bmaxBytes\"\xa6\a\n" +
 	"\bTerminal\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4455,7 +4503,9 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x19flows_generation_in_force\x18\x12 \x01(\x04R\x16flowsGenerationInForce\x122\n" +
 	"\x15flows_generation_sent\x18\x13 \x01(\x04R\x13flowsGenerationSent\x12#\n" +
 	"\rflows_failure\x18\x14 \x01(\tR\fflowsFailure\x12?\n" +
-	"\x0eclasses_chosen\x18\x15 \x03(\v2\x18.airbound.v1.ClassChoiceR\rclassesChosen\"x\n" +
+	"\x0eclasses_chosen\x18\x15 \x03(\v2\x18.airbound.v1.ClassChoiceR\rclassesChosen\x12\x1d\n" +
+	"\n" +
+	"uplink_bps\x18\x16 \x01(\x04R\tuplinkBps\"x\n" +
 	"\vClassChoice\x12\x15\n" +
 	"\x03uid\x18\x01 \x01(\rH\x00R\x03uid\x88\x01\x01\x12J\n" +
 	"\x11application_class\x18\x02 \x01(\x0e2\x1d.airbound.v1.ApplicationClassR\x10applicationClassB\x06\n" +
@@ -4492,7 +4542,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x13ListStationsRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"L\n" +
 	"\x14ListStationsResponse\x124\n" +
-	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\xbc\a\n" +
+	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\x90\b\n" +
 	"\vStationView\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12!\n" +
 	"\fip_addresses\x18\x02 \x03(\tR\vipAddresses\x12#\n" +
@@ -4522,8 +4572,12 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\tdecisions\x18\x15 \x03(\v2\x15.airbound.v1.DecisionR\tdecisions\x124\n" +
 	"\x06limits\x18\x16 \x03(\v2\x1c.airbound.v1.WindowLimitSentR\x06limits\x12.\n" +
 	"\bno_limit\x18\x17 \x01(\v2\x13.airbound.v1.ReasonR\anoLimit\x12\x16\n" +
-	"\x06exempt\x18\x18 \x01(\bR\x06exemptB\r\n" +
-	"\v_signal_dbm\"\xd2\x02\n" +
+	"\x06exempt\x18\x18 \x01(\bR\x06exempt\x12 \n" +
+	"\tair_ratio\x18\x19 \x01(\x01H\x01R\bairRatio\x88\x01\x01\x12\"\n" +
+	"\rretries_per_s\x18\x1a \x01(\x01R\vretriesPerSB\r\n" +
+	"\v_signal_dbmB\f\n" +
+	"\n" +
+	"_air_ratio\"\xd2\x02\n" +
 	"\x16StationDestinationView\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12 \n" +
 	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +
@@ -4570,13 +4624,14 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x06events\x18\n" +
 	" \x01(\v2\x18.airbound.v1.EventCountsR\x06events\x12\x12\n" +
 	"\x04uids\x18\v \x03(\rR\x04uids\x120\n" +
-	"\aclasses\x18\f \x03(\v2\x16.airbound.v1.ClassPartR\aclasses\"m\n" +
+	"\aclasses\x18\f \x03(\v2\x16.airbound.v1.ClassPartR\aclasses\"\x84\x01\n" +
 	"\x0eSetModeRequest\x12%\n" +
 	"\x04mode\x18\x01 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\x12\x14\n" +
 	"\x05bssid\x18\x02 \x01(\tR\x05bssid\x12\x1e\n" +
 	"\n" +
 	"configured\x18\x03 \x01(\bR\n" +
-	"configured\"p\n" +
+	"configured\x12\x15\n" +
+	"\x06for_ms\x18\x04 \x01(\x04R\x05forMs\"p\n" +
 	"\x0fSetModeResponse\x126\n" +
 	"\rprevious_mode\x18\x01 \x01(\x0e2\x11.airbound.v1.ModeR\fpreviousMode\x12%\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x11.airbound.v1.ModeR\x04mode\"C\n" +

@@ -64,6 +64,8 @@ class StationState:
     associated_at_us: int
     sending: bool = False
     payload_bytes_per_s: float = 0.0
+    air_ratio: float = 0.0  # part of the time that its frames took, by the driver's counters
+    retries_per_s: float = 0.0
     receiving: bool = False
     downlink_bytes_per_s: float = 0.0  # of a station that receives, less what TCP ACKs take
     associated_since: bool = False  # since the last differences
@@ -237,7 +239,7 @@ class Stations:
                 tx_retries - old_tx_retries,
             )
             if not (packets or received or sent or retries or state.sending):
-                state.payload_bytes_per_s = 0.0  # as most stations of most cells
+                state.payload_bytes_per_s = state.air_ratio = state.retries_per_s = 0.0  # as most of most cells
                 state.receiving = False
                 continue
             most, most_bytes = most_packets_per_us * elapsed_us, most_bytes_per_us * elapsed_us
@@ -260,6 +262,7 @@ class Stations:
                 received_bytes += self._receive(state, downlink, sent, elapsed_us)
             air_us = min(max(0, new.airtime_us - old.airtime_us), elapsed_us)
             airtime_us += air_us
+            state.air_ratio, state.retries_per_s = air_us / elapsed_us, retries * 1e6 / elapsed_us
             uplink_packets, downlink_packets = uplink_packets + packets, downlink_packets + sent
             climbing = old_rx_packets < SETTLED_PACKETS
             full = state.rates.see(new, climbing=climbing, sending=state.sending)
