@@ -15,7 +15,7 @@ from textual.binding import Binding, BindingType
 
 from airbound.operator.client import RefusedError, UnreachableError
 from airbound.operator.top import fields
-from airbound.operator.top.dialogs import Confirm
+from airbound.operator.top.dialogs import Confirm, Keys
 from airbound.operator.top.host import Source
 from airbound.operator.top.screens import CellsScreen, EventsScreen, View
 
@@ -23,6 +23,10 @@ DRAW_S = 1.0
 _EFFECTS = {
     "observe": "All bounds and EDCA parameters are released; decisions go on being shown.",
     "control": "All cells and terminals that are not exempt get bounds and EDCA parameters.",
+}
+_EFFECTS_HERE = {
+    "observe": "What was sent in this cell is released; decisions go on being shown.",
+    "control": "Its terminals and its access point get bounds and EDCA parameters.",
 }
 
 
@@ -100,10 +104,19 @@ class Top(App[None]):
 
     @work
     async def action_mode(self) -> None:
-        """Switch the mode, after a yes."""
-        mode = "control" if self.mode == "observe" else "observe"
-        if await self.push_screen_wait(Confirm(f"Set mode {mode} for the whole controller?", _EFFECTS[mode])):
-            self._do(lambda: self.feed.set_mode(mode), f"mode {mode}")
+        """Switch the mode of the cell that is open, or of all, after a yes."""
+        cell = self.screen.open_cell() if isinstance(self.screen, View) else None
+        bssid = cell.bssid if cell is not None else ""
+        mode = "control" if (fields.mode(cell.mode) if cell is not None else self.mode) == "observe" else "observe"
+        whose = f"cell {fields.ssid(cell) or bssid}" if cell is not None else "whole controller"
+        effect = _EFFECTS_HERE[mode] if bssid else _EFFECTS[mode]
+        if await self.push_screen_wait(Confirm(f"Set mode {mode} for the {whose}?", effect)):
+            self._do(lambda: self.feed.set_mode(mode, bssid), f"mode {mode}{f' in {bssid}' if bssid else ''}")
+
+    def action_keys(self) -> None:
+        """List the keys."""
+        bindings = [binding for binding in self.screen.BINDINGS if isinstance(binding, Binding) and binding.show]
+        self.push_screen(Keys([(binding.key_display or binding.key, binding.description) for binding in bindings]))
 
     @work
     async def action_exempt(self) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is asked of the operator: a yes before something is changed, and text to look for."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -36,6 +37,33 @@ class Confirm(ModalScreen[bool]):
     def action_answer(self, answer: bool) -> None:  # noqa: FBT001  # Textual's call
         """Close with the answer."""
         self.dismiss(answer)
+
+
+KEYS_OF_TABLES = (
+    ("↑ ↓ j k", "move the cursor"),
+    ("PgUp PgDn Home End", "by a screen, to an end"),
+    ("mouse", "a click on the row under the cursor opens it"),
+)
+
+
+class Keys(ModalScreen[None]):
+    """The keys of a screen, and those of all tables; any of these closes it."""
+
+    DEFAULT_CSS = """
+    Keys { align: center middle; }
+    Keys > Vertical { width: 60; max-width: 100%; height: auto; border: round ansi_default; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "dismiss", "Close")]
+
+    def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._keys = keys
+
+    def compose(self) -> ComposeResult:
+        """A line for each."""
+        with Vertical():
+            for key, what in (*self._keys, *KEYS_OF_TABLES):
+                yield Static(f"{key:<20} {what}", markup=False)
 
 
 class FilterInput(Input):

@@ -50,13 +50,13 @@ class Feed:
             self.model.events = EventList() if shown else EventList(cell.bssid) if cell else None
         self._now.set()
 
-    def set_mode(self, mode: str) -> None:
-        """Set "observe" or "control".
+    def set_mode(self, mode: str, bssid: str = "") -> None:
+        """Set "observe" or "control", of the controller or of one cell.
 
         Raises:
             UnreachableError, RefusedError: as a client does.
         """
-        self._client.set_mode(mode)
+        self._client.set_mode(mode, bssid)
         self._now.set()
 
     def exempt(self, name: str, *, exempt: bool) -> None:

@@ -27,8 +27,8 @@ class Source(Protocol):
     def show_events(self, *, shown: bool) -> None:
         """Fetch the events of all, or those of the cell that is open."""
 
-    def set_mode(self, mode: str) -> None:
-        """Set "observe" or "control"."""
+    def set_mode(self, mode: str, bssid: str = "") -> None:
+        """Set "observe" or "control", of the controller or of one cell."""
 
     def exempt(self, name: str, *, exempt: bool) -> None:
         """Exempt a terminal or a cell, or end that."""

@@ -59,6 +59,7 @@ class OpenCell:
     terminals: list[operations_pb2.Terminal] = field(default_factory=list)
     destinations: dict[str, live_pb2.TerminalDestinations] = field(default_factory=dict)
     airtime: AirtimeShares = field(default_factory=AirtimeShares)
+    order: dict[str, list[str]] = field(default_factory=dict)  # of the rows of each table, as they were drawn last
     complaint: str = ""  # why nothing can be shown of it
 
 

@@ -14,8 +14,10 @@ from airbound.operator.top.dialogs import FilterInput
 from airbound.operator.top.host import Host
 from airbound.operator.top.model import Model, SeenCell
 from airbound.operator.top.table import LiveTable
+from airbound.v1 import operations_pb2
 
 GRAPH_HEAD = 36  # characters before a graph
+NO_CELL = "No access point has reported."
 RATIO_TOP_MIN = 2.0  # what a graph of RTT ratios shows at least
 
 
@@ -68,6 +70,10 @@ class View(Screen[None]):
             status = Text.assemble((f" only with {wanted!r} ", "reverse"), " ", status)
         self.query_one("#status", Static).update(status)
 
+    def open_cell(self) -> operations_pb2.Cell | None:
+        """The cell that the screen is about; none if it is about all."""
+        return None
+
     def exempted(self) -> tuple[str, str, bool] | None:
         """What `x` would exempt: whether it is a terminal or a cell, its name, whether it is exempt now."""
         return None
@@ -84,6 +90,7 @@ class CellsScreen(View):
         Binding("e", "app.events", "Events"),
         Binding("m", "app.mode", "Mode"),
         Binding("x", "app.exempt", "Exempt"),
+        Binding("question_mark", "app.keys", "Keys", key_display="?"),
         Binding("q", "app.quit", "Quit"),
     ]
 
@@ -94,7 +101,7 @@ class CellsScreen(View):
     def compose(self) -> ComposeResult:
         """Status, table, keys."""
         yield Static(id="status", markup=False)
-        yield LiveTable(cell_rows.COLUMNS, empty="No access point has reported.")
+        yield LiveTable(cell_rows.COLUMNS, empty=NO_CELL)
         yield FilterInput(placeholder="part of an SSID or BSSID; Enter: keep, Escape: all")
         yield Footer(compact=True, show_command_palette=False)
 
@@ -107,6 +114,7 @@ class CellsScreen(View):
         """The cells in their order."""
         table, wanted = self.query_one(LiveTable), self.query_one(FilterInput).value
         table.sorted_by, table.descending = self.sort, self.descending
+        table.empty = f"No cell has {wanted!r} in its SSID or BSSID." if wanted else NO_CELL
         table.rows = cell_rows.rows(
             self.model, self.top.clock_s(), sort=self.sort, descending=self.descending, wanted=wanted
         )
@@ -163,6 +171,7 @@ class CellScreen(View):
         Binding("e", "app.events", "Events"),
         Binding("m", "app.mode", "Mode"),
         Binding("x", "app.exempt", "Exempt"),
+        Binding("question_mark", "app.keys", "Keys", key_display="?"),
         Binding("q", "app.quit", "Quit"),
     ]
 
@@ -243,6 +252,11 @@ class CellScreen(View):
         self.top.feed.open("")
         self.dismiss()
 
+    def open_cell(self) -> operations_pb2.Cell | None:
+        """This one."""
+        seen = self.model.cells.get(self.bssid)
+        return seen.cell if seen is not None else None
+
     def exempted(self) -> tuple[str, str, bool] | None:
         """The terminal under the cursor; the cell if there is none."""
         opened, focused = self.model.open, self.focused
@@ -260,6 +274,7 @@ class EventsScreen(View):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,e", "close", "Back", key_display="esc"),
         Binding("slash", "filter", "Filter", key_display="/"),
+        Binding("question_mark", "app.keys", "Keys", key_display="?"),
         Binding("q", "app.quit", "Quit"),
     ]
 
@@ -281,7 +296,9 @@ class EventsScreen(View):
             shown = self.model.events
             events = list(shown.events) if shown and not shown.bssid else []
         wanted = self.query_one(FilterInput).value
-        self.query_one(LiveTable).rows = event_rows.rows(events, self.top.zone, wanted)
+        table = self.query_one(LiveTable)
+        table.empty = f"No event has {wanted!r} in its line." if wanted and events else "No event is kept."
+        table.rows = event_rows.rows(events, self.top.zone, wanted)
 
     def on_input_changed(self) -> None:
         """Filter while it is typed."""

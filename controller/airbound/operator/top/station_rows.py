@@ -4,6 +4,7 @@
 from airbound.operator import values
 from airbound.operator.top import fields, graphs
 from airbound.operator.top.model import OpenCell
+from airbound.operator.top.order import steady
 from airbound.operator.top.table import Column, Row
 from airbound.v1 import operations_pb2
 
@@ -31,13 +32,15 @@ TERMINAL_COLUMNS = (
     Column("generations", "IN FORCE/SENT", 13, right=True, needs=120),
 )
 AIRTIME_BAR, WINDOW_BAR = 12, 10
+SHARE_STEP, RATIO_STEP = 0.1, 1.0  # rows change places if they differ by more
 
 
 def stations(cell: OpenCell) -> list[Row]:
     """Stations, those that take most airtime first."""
-    shares = cell.airtime.by_mac
-    ordered = sorted(cell.stations, key=lambda station: (-shares.get(station.mac, 0.0), station.mac))
-    return [_station(station, shares.get(station.mac)) for station in ordered]
+    shares, by_mac = cell.airtime.by_mac, {station.mac: station for station in cell.stations}
+    order = steady(cell.order.get("stations", ()), {mac: shares.get(mac, 0.0) for mac in by_mac}, SHARE_STEP)
+    cell.order["stations"] = order
+    return [_station(by_mac[mac], shares.get(mac)) for mac in order]
 
 
 def _station(station: operations_pb2.StationView, share: float | None) -> Row:
@@ -76,7 +79,10 @@ def terminals(cell: OpenCell) -> list[Row]:
             rows.append((-decision.rtt_ratio, _decided(terminal, decision, seen.get(decision.destination))))
         if not terminal.decisions:
             rows.append((1.0, _idle(terminal)))
-    return [row for _, row in sorted(rows, key=lambda row: (row[0], row[1].key))]
+    by_key = {row.key: row for _, row in rows}
+    order = steady(cell.order.get("terminals", ()), {row.key: -value for value, row in rows}, RATIO_STEP)
+    cell.order["terminals"] = order
+    return [by_key[key] for key in order]
 
 
 def _decided(

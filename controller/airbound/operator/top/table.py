@@ -17,7 +17,7 @@ from textual.widget import Widget
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column; `width` in characters. One that is `flexible` takes what is left; one that `needs` a wider table than
-    there is, is left out.
+    there is, is left out, and so are those on the right that do not fit.
     """
 
     key: str
@@ -36,6 +36,14 @@ class Row:
     cells: dict[str, str]
     style: str = ""
     styles: Mapping[str, str] = field(default_factory=dict)
+
+
+def fitting(columns: Sequence[Column], width: int) -> list[Column]:
+    """The columns that a table so wide shows whole; the first one always."""
+    shown = [column for column in columns if column.needs <= width]
+    while len(shown) > 1 and sum(column.width for column in shown) + len(shown) - 1 > width:
+        shown.pop()
+    return shown
 
 
 class LiveTable(Widget, can_focus=True):
@@ -113,7 +121,7 @@ class LiveTable(Widget, can_focus=True):
     def render(self) -> Text:
         """The head and the rows that fit."""
         width, height = self.size.width, self.size.height - 1
-        columns = [column for column in self.columns if column.needs <= width]
+        columns = fitting(self.columns, width)
         left = width - sum(column.width for column in columns) - (len(columns) - 1)
         flexible = [column.key for column in columns if column.flexible]
         extra = max(0, left) // len(flexible) if flexible else 0

@@ -3,12 +3,16 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from unittest import mock
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.events import MouseScrollDown
+from textual.geometry import Size
 from textual.pilot import Pilot
 
-from airbound.operator.top.table import Column, LiveTable, Row
+from airbound.operator.top import cell_rows, event_rows, flow_rows, station_rows
+from airbound.operator.top.table import Column, LiveTable, Row, fitting
 
 COLUMNS = (
     Column("name", "NAME", 4, flexible=True),
@@ -113,3 +117,33 @@ async def test_only_a_focused_table_shows_its_cursor() -> None:
         pilot.app.set_focus(None)
         await pilot.pause()
         assert not any(span.style == "reverse" for span in table.render().spans)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        COLUMNS,
+        cell_rows.COLUMNS,
+        station_rows.STATION_COLUMNS,
+        station_rows.TERMINAL_COLUMNS,
+        flow_rows.COLUMNS,
+        event_rows.COLUMNS,
+    ],
+    ids=["test", "cells", "stations", "terminals", "flows", "events"],
+)
+def test_no_width_has_a_broken_row(columns: tuple[Column, ...]) -> None:
+    row = Row("x", {column.key: column.key * 10 for column in columns})
+    before = 0
+    for width in range(60, 201):
+        table = LiveTable(columns)
+        table.rows = [row]
+        with mock.patch.object(LiveTable, "size", Size(width, 3)):
+            head, line, *_ = table.render().plain.splitlines()
+        shown = fitting(columns, width)
+        assert len(head) <= width
+        assert len(line) <= width
+        # Each column is there whole: its head, or what of it fits into the column, and at least its first character.
+        assert all(column.head[: column.width] in head for column in shown)
+        assert len(shown) >= before, f"{width} columns show fewer than one less"
+        before = len(shown)
+    assert len(shown) == len(columns)

@@ -166,6 +166,38 @@ async def test_a_mode_is_set_after_a_yes_only(live: LiveController) -> None:
         await screen.until(lambda: settings.mode == "control")
 
 
+async def test_the_mode_of_the_open_cell_is_its_own(live: LiveController) -> None:
+    (phone,) = await live.uploading(1)
+    engine = live.runner.engine
+    async with top(live.operators) as screen:
+        await screen.shows(BSSID)
+        await screen.press("enter")
+        await screen.shows("STATION")
+        await screen.press("m")
+        await screen.shows("Set mode observe for the cell live?")
+        await screen.press("y")
+        await phone.until(lambda: phone.bounds == {})
+        assert engine.settings.mode == "control"
+        await screen.shows("send  observe")
+        await screen.press("m")
+        await screen.shows("Set mode control for the cell live?")
+        await screen.press("y")
+        await phone.until(lambda: phone.bounds != {})
+
+
+async def test_keys_are_listed_and_an_empty_table_says_why(live: LiveController) -> None:
+    await live.senders(1)
+    async with top(live.operators) as screen:
+        await screen.shows(BSSID)
+        await screen.press("question_mark")
+        await screen.shows("move the cursor", "Sort", "Exempt")
+        await screen.press("escape", "slash", "x", "y")
+        await screen.shows("No cell has 'xy' in its SSID or BSSID.")
+        await screen.press("escape", "slash", "enter")  # an empty filter is none
+        await screen.shows(BSSID)
+        assert "only with" not in screen.text
+
+
 async def test_a_cell_or_a_terminal_is_exempted_after_a_yes_only(live: LiveController) -> None:
     (phone,) = await live.uploading(1)
     settings = live.runner.engine.settings
