@@ -424,9 +424,10 @@ class CellSeries:
 
 
 class CellTables:
-    """From samples of cells to lines."""
+    """From samples of cells to lines; `station_name` is what labels have of a station."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, station_name: Callable[[Mac], str]) -> None:
+        self._station_name = station_name
         self.slots = Slots[Mac, CellSeries](most, CellSeries)
         self.table = Table(COLUMNS)
         self.decisions = Table((decisions.CELL_COLUMN,))
@@ -463,13 +464,13 @@ class CellTables:
                 windows,
                 series.windows.counts,
             )
-            table.add(_labels(series, sample), shown)
+            table.add(_labels(series, sample, self._station_name), shown)
             for labels, count in series.decided.update({"bssid": mac_text(bssid)}, [(0, sample.decided)]):
                 self.decisions.add((labels,), (count,))
 
 
-def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
-    """The sets of labels; made again only if something changed."""
+def _labels(series: CellSeries, sample: CellSample, station_name: Callable[[Mac], str]) -> tuple[str, ...]:
+    """The sets of labels; made again only if something changed. A station has the label that its own metrics have."""
     access_point = sample.access_point
     name, version = (access_point.name, access_point.agent_version) if access_point else ("", "")
     windows_code = access_point.windows.code if access_point and access_point.windows else Code.UNSPECIFIED
@@ -501,7 +502,7 @@ def _labels(series: CellSeries, sample: CellSample) -> tuple[str, ...]:
             {"quantile": "0.5"},
             {"quantile": "1"},
             {"reason": Code(windows_code).name.lower()},
-            {"station": mac_text(sample.unlimited) if sample.unlimited else ""},
+            {"station": station_name(sample.unlimited) if sample.unlimited else ""},
         )
         series.described, series.labels = described, tuple(f"{label_set(cell | more)} " for more in sets)
     return series.labels

@@ -74,8 +74,8 @@ class Pages:
     """Makes pages of snapshots, one after the other: counters follow from the snapshots before."""
 
     def __init__(self, options: Metrics) -> None:
-        self._cells = cell.CellTables(options.cells_max)
         self._stations = station.StationTables(options.stations_max, options.stations)
+        self._cells = cell.CellTables(options.cells_max, self._stations.name)
         self._shows_terminals = options.terminals
         self._terminals = terminal.TerminalTables(options.terminals_max if options.terminals else 0)
 

@@ -167,7 +167,9 @@ class StationTables:
         return series.labels
 
     def name(self, mac: Mac) -> str:
-        """What a station's label is."""
+        """What a station's label is; empty where stations are in no label."""
+        if self._label == "off":
+            return ""
         if self._label == "mac":
             return mac_text(mac)
         return hashlib.blake2b(mac, digest_size=_PSEUDONYM_OCTETS, key=self._key).hexdigest()

@@ -3,6 +3,7 @@
 
 import asyncio
 import gzip
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -127,6 +128,19 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     return scraped
 
 
+@pytest.mark.parametrize("label", ["pseudonym", "mac", "off"])
+def test_a_sender_that_nothing_limits_has_the_label_of_its_own_metrics(label: Any) -> None:
+    scraped = Scraped(Population(1, 3), Metrics(stations=label))
+    scraped.population.seconds(3)
+    (one,) = scraped.population.engine.cells.values()
+    one.unlimited.mac, one.unlimited.factor = next(iter(one.stations.by_mac)), 3.0
+    samples = scraped.samples()
+    (unlimited,) = samples.labels("airbound_cell_unlimited_info")
+    stations = [labels["station"] for labels in samples.labels("airbound_station_info")] if label != "off" else [""]
+    assert unlimited["station"] in stations
+    assert (":" in unlimited["station"]) == (label == "mac")
+
+
 def test_promtool_finds_nothing_to_complain_of() -> None:
     scraped = full()
     assert promtool(scraped.page()) == (0, "")
@@ -161,7 +175,8 @@ def test_every_metric_has_help_type_and_the_labels_that_it_declares() -> None:
             assert shown, family
             assert f"# TYPE {family.name} " in text
         assert all(set(labels) == set(family.labels) for labels in shown), family
-    assert [labels["station"] for labels in samples.labels("airbound_cell_unlimited_info")] == ["02:00:00:00:00:07"]
+    (unlimited,) = samples.labels("airbound_cell_unlimited_info")
+    assert re.fullmatch(r"[0-9a-f]{12}", unlimited["station"])
     bssid = scraped.population.cells[0].bssid
     ratio = 3 * scraped.population.engine.cells[bssid].neighbours.factor
     assert samples.value("airbound_cell_maxima_ratio", bssid=mac_text(bssid)) == ratio
