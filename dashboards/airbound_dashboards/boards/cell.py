@@ -8,6 +8,7 @@ from airbound_dashboards.boards import board
 from airbound_dashboards.panels import (
     BITS,
     COUNT,
+    DBM,
     EVENTS,
     FAIRNESS_STEPS,
     RATIO,
@@ -32,7 +33,7 @@ def cell() -> Dashboard:
     made = board("Cell", links.CELL, "One cell: who sends, how full the air is, and what the controller does about it.")
     made = made.with_variable(variables.datasource()).with_variable(variables.cell())
     made = made.annotation(annotations.cell_decisions()).annotation(annotations.configurations())
-    return _terminals(_senders(_traffic(_now(made))))
+    return _terminals(_senders(_traffic(_stations(_now(made)))))
 
 
 def _now(made: Dashboard) -> Dashboard:
@@ -67,6 +68,15 @@ def _now(made: Dashboard) -> Dashboard:
             value("Channel busy", "Share of the time in which the channel was busy, by the access point's survey; of"
                   " all networks on the channel.", q.BUSY_NOW, unit=SHARE, steps=SHARE_STEPS)
         )
+    )  # fmt: skip
+
+
+def _stations(made: Dashboard) -> Dashboard:
+    return made.with_row(row("Who sends")).with_panel(
+        rows("Stations", "All of the cell, with an agent (terminal) or without; air is a station's part of the time, of"
+             " frames from and to it. `airbound stations` has the same, and the limit of each or why it has none.",
+             q.STATIONS, key="station", w=24, h=9, units={"uplink": BITS, "air": SHARE, "signal": DBM, "PHY up": BITS,
+                                                          "PHY down": BITS, "retries/s": COUNT}, sort="air")
     )  # fmt: skip
 
 

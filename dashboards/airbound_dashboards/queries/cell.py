@@ -90,6 +90,41 @@ OVER_COMPUTED = (
 WINDOWS_REASON = Query('max by (reason) (airbound_cell_windows_info{bssid="$bssid"})', "{{reason}}")
 EDCA_REASON = Query('max by (reason) (airbound_cell_edca_info{bssid="$bssid"})', "{{reason}}")
 
+
+def _station(metric: str, legend: str) -> Query:
+    return Query(f'max by (station) ({metric}{{bssid="$bssid"}})', legend, instant=True, format="table")
+
+
+STATIONS = (  # of one table: each has the stations as rows, with an agent or without
+    Query('max by (station, terminal) (airbound_station_info{bssid="$bssid"})', "", instant=True, format="table"),
+    _station("airbound_station_active_sender", "sends"),
+    Query(
+        '8 * max by (station) (airbound_station_uplink_bytes_per_second{bssid="$bssid"})',
+        "uplink",
+        instant=True,
+        format="table",
+    ),
+    _station("bssid_station:airbound_station_airtime_seconds:rate1m", "air"),
+    _station("airbound_station_signal_dbm", "signal"),
+    Query(
+        '8 * max by (station) (airbound_station_phy_rate_bytes_per_second{bssid="$bssid", direction="uplink"})',
+        "PHY up",
+        instant=True,
+        format="table",
+    ),
+    Query(
+        '8 * max by (station) (airbound_station_phy_rate_bytes_per_second{bssid="$bssid", direction="downlink"})',
+        "PHY down",
+        instant=True,
+        format="table",
+    ),
+    Query(
+        'max by (station) (rate(airbound_station_retries_total{bssid="$bssid"}[$__rate_interval]))',
+        "retries/s",
+        instant=True,
+        format="table",
+    ),
+)
 TERMINALS = (  # of one table: each has the terminals as rows
     Query(f"max by (terminal) (airbound_terminal_active_sender {_OF_CELL})", "sends", instant=True, format="table"),
     Query(f"max by (terminal) (airbound_terminal_rtt_seconds {_OF_CELL})", "RTT", instant=True, format="table"),
