@@ -26,8 +26,8 @@ NOBODY = "127.0.0.1:1"
 PLAIN = ("--plain-text", "--timeout", "30")
 COMMANDS = (
     "controller", "check-config", "openflow", "cells", "stations", "terminals", "explain", "counters", "config", "mode",
-    "exempt", "class", "replicas", "switches", "health", "events", "watch", "top", "check", "completion", "enroll", "enrolled",
-    "revoke", "move-cell", "login", "ca",
+    "exempt", "class", "replicas", "switches", "health", "events", "watch", "top", "check", "completion", "enroll",
+    "enrolled", "revoke", "move-cell", "login", "ca",
 )  # fmt: skip
 
 

@@ -42,7 +42,7 @@ class Confirm(ModalScreen[bool]):
 KEYS_OF_TABLES = (
     ("↑ ↓ j k", "move the cursor"),
     ("PgUp PgDn Home End", "by a screen, to an end"),
-    ("mouse", "a click on the row under the cursor opens it"),
+    ("mouse", "a click moves the cursor, another opens"),
 )
 
 
