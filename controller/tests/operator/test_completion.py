@@ -47,7 +47,7 @@ def completed(script: Path, *words: str, within: Path | None = None) -> set[str]
     ("words", "offered"),
     [
         (["ce"], {"cells"}),
-        (["c"], {"ca", "cells", "check-config", "class", "completion", "config", "controller", "counters"}),
+        (["c"], {"ca", "cells", "check", "check-config", "class", "completion", "config", "controller", "counters"}),
         (["config", ""], {"show"}),
         (["controller", "--po"], {"--policy"}),
         (["controller", "--policy", ""], set(BUILT_IN)),
