@@ -76,7 +76,8 @@ def configuration(answer: operations_pb2.GetConfigurationResponse) -> str:
     lines = [table(("KEY", "VALUE", "FROM"), rows), ""]
     for choice in answer.choices:
         whose = f" of {printable(choice.name)}" if choice.name else ""
-        lines.append(f"operator at {choice.at}: {choice.key}{whose} {choice.value}")
+        until = f", until {choice.until}" if choice.until else ""
+        lines.append(f"operator at {choice.at}: {choice.key}{whose} {choice.value}{until}")
     if answer.error:
         lines.append(f"not in force, for an error: {printable(answer.error)}")
     return "\n".join([*lines, f"file {printable(answer.file) or 'none'}; SHA-256 {answer.sha256}"])

@@ -223,6 +223,21 @@ async def test_an_unknown_mode(live: LiveController, mode: Any) -> None:
     assert live.runner.engine.settings.mode == "control"
 
 
+async def test_a_mode_is_for_a_day_at_most(live: LiveController) -> None:
+    for request, text in (
+        (
+            wire.SetModeRequest(mode=wire.MODE_OBSERVE, for_ms=86_400_001),
+            "for_ms = 86400001: expected at most 86400000",
+        ),
+        (wire.SetModeRequest(configured=True, for_ms=1), "for_ms = 1: expected none without a mode"),
+    ):
+        assert await refused(live.ask().SetMode(request)) == (grpc.StatusCode.INVALID_ARGUMENT, text)
+    # Without a store nobody would end it.
+    code, _ = await refused(live.ask().SetMode(wire.SetModeRequest(mode=wire.MODE_OBSERVE, for_ms=1000)))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert live.runner.engine.settings.mode == "control"
+
+
 async def test_a_mode_of_one_cell_and_an_override(live: LiveController) -> None:
     (phone,) = await live.uploading(1)
     ask = live.ask()

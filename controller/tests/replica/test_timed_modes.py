@@ -2,6 +2,7 @@
 """A mode for a time ends by itself: at each replica, after a restart, and while the store does not answer."""
 
 import json
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from airbound.replica.choices import KIND, MODE, MODE_OF, KeptChoices
 from airbound.runtime.runner import Runner
 from airbound.store.memory.store import Memory, MemoryStore
 from airbound.store.types import StoreError
+from airbound.v1 import operations_pb2
+from airbound_testing.live import LiveController
 from airbound_testing.stores import eventually
 
 CELL = bytes([2, 0, 0, 0, 0, 1])
@@ -96,6 +99,21 @@ async def test_a_choice_without_a_time_ends_one_with() -> None:
     await restarted.read()
     assert after.mode() == "observe"
     assert here.mode() == "control"
+
+
+async def test_all_replicas_know_when_it_ends() -> None:
+    memory = Memory()
+    async with AsyncExitStack() as stack:
+        first, second = [
+            await stack.enter_async_context(LiveController(replica=name, store=MemoryStore(memory)))
+            for name in ("a", "b")
+        ]
+        request = operations_pb2.SetModeRequest(mode=operations_pb2.MODE_OBSERVE, for_ms=600_000)
+        await first.ask().SetMode(request)
+        await eventually(lambda: second.runner.engine.settings.mode == "observe", "the other has it as well")
+        (choice,) = (await second.ask().GetConfiguration(operations_pb2.GetConfigurationRequest())).choices
+        assert (choice.key, choice.value) == ("mode", "observe")
+        assert choice.until > choice.at
 
 
 class SilentStore(MemoryStore):

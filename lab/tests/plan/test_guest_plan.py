@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from airbound_lab.guest import applications, cell, certificates, components, main, roaming, switch
-from airbound_lab.plan import guest_plan, topology
+from airbound_lab.plan import guest_paths, guest_plan, topology
 from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.settings import modes, radio
 from airbound_lab.settings.parameters import Parameters
@@ -545,3 +545,21 @@ def test_the_mode_decides_whether_the_controller_sets_edca_parameters() -> None:
         assert plan["controller_config"] == config
         assert ("--config" in plan["components"][0]["argv"]) == (config is not None)
         assert ("--policy" in plan["components"][0]["argv"]) == (mode != "airbound")
+
+
+def test_a_policy_from_outside_is_in_the_guest_of_its_mode_alone() -> None:
+    own = replace(PROGRAMS, policies=(("mine:decide", "/cache/0123"),))
+    plans = {}
+    for mode, policy in (("bdp", ""), ("mine:decide+bbr", "/cache/0123")):
+        programs, directories = guest_paths.in_guest(replace(own, policy=policy))
+        plans[mode] = guest_plan.plan(
+            Parameters(terminals=1, modes=(mode,)), mode, 1, programs, host_directories=directories
+        )
+        (controller, *_) = plans[mode]["components"]
+        assert ("/run/host/policy" in controller["environment"]["PYTHONPATH"]) == bool(policy)
+        assert ("/cache/0123" in directories.values()) == bool(policy)
+    argv = plans["mine:decide+bbr"]["components"][0]["argv"]
+    assert argv[argv.index("--policy") + 1] == "mine:decide"
+    plain, directories = guest_paths.in_guest(PROGRAMS)
+    parameters = Parameters(terminals=1, modes=("bdp",))
+    assert plans["bdp"] == guest_plan.plan(parameters, "bdp", 1, plain, host_directories=directories)
