@@ -108,6 +108,9 @@ async def test_all_replicas_know_when_it_ends() -> None:
             await stack.enter_async_context(LiveController(replica=name, store=MemoryStore(memory)))
             for name in ("a", "b")
         ]
+        node = first.node
+        assert node is not None
+        await eventually(lambda: bool(node.members.others()), "the first knows of the second")
         request = operations_pb2.SetModeRequest(mode=operations_pb2.MODE_OBSERVE, for_ms=600_000)
         await first.ask().SetMode(request)
         await eventually(lambda: second.runner.engine.settings.mode == "observe", "the other has it as well")
