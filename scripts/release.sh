@@ -61,7 +61,8 @@ take() {
 }
 
 files() {
-	local name arch patterns=("airbound-$version.tar.gz" "airbound-$version-py3-none-any.whl" "airbound-phone-$version.zip")
+	local name arch patterns=("airbound-$version.tar.gz" "airbound-$version-py3-none-any.whl")
+	patterns+=("airbound-phone-$version.zip")
 	for name in controller phone handover; do
 		for arch in amd64 arm64; do
 			patterns+=("airbound-${name}_$version-*_$arch.deb")
@@ -85,7 +86,8 @@ feed() {
 # modules_of DIRECTORY: the modules that a program is built of, Go's own library being one.
 modules_of() {
 	go env GOVERSION | sed 's/^go/std v/'
-	go list -deps -tags grpcnotrace -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' "$1" | sort -u
+	go list -deps -tags grpcnotrace -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' "$1" |
+		sort -u
 }
 
 parts() {

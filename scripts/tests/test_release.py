@@ -31,7 +31,11 @@ COPIED = [
     "airbound-0.1.0.tar.gz",
     "airbound-0.1.0-py3-none-any.whl",
     "airbound-phone-0.1.0.zip",
-    *(f"airbound-{name}_0.1.0-1_{of}.deb" for name in ("controller", "phone", "handover") for of in ("amd64", "arm64")),
+    *(
+        f"airbound-{name}_0.1.0-1_{arch}.deb"
+        for name in ("controller", "phone", "handover")
+        for arch in ("amd64", "arm64")
+    ),
 ]
 FEED = {"Packages", "Packages.gz", "Packages.sig", "packages.adb"}
 
@@ -109,7 +113,7 @@ def verify(found: dict[str, bytes], name: str, signature: str) -> None:
 def test_one_key_signs_the_feed_and_the_checksums(released: Path) -> None:
     found = contents(released)
     signed = {"SHA256SUMS": "SHA256SUMS.sig"}
-    signed |= {f"openwrt/{of}/Packages": f"openwrt/{of}/Packages.sig" for of in ARCHITECTURES}
+    signed |= {f"openwrt/{arch}/Packages": f"openwrt/{arch}/Packages.sig" for arch in ARCHITECTURES}
     for name, signature in signed.items():
         verify(found, name, signature)
         with pytest.raises(InvalidSignature):

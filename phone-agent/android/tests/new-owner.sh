@@ -3,8 +3,8 @@
 #
 # Plays the owner of a phone: makes the module, installs it on a simulated phone by a manager's installer, boots, joins
 # by the module's button and a file in the Download folder, and sees the phone in `airbound terminals` of a real
-# controller. Then the agent is killed and comes back, the module is installed again, the phone boots without its token, and the
-# module is removed, after which nothing of it is left.
+# controller. Then the agent is killed and comes back, the module is installed again, the phone boots without its token,
+# and the module is removed, after which nothing of it is left.
 #   new-owner.sh [SHELL [MANAGER]]       SHELL: mksh or ash (the default); MANAGER: magisk (the default) or kernelsu
 #
 # Needs root, for namespaces; everything happens in a network namespace of its own. The kernel is not patched: its files
