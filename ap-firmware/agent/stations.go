@@ -51,7 +51,7 @@ func (s *stationAccount) reported(nowUS int64, stations []*airboundv1.Station) b
 		now := countersOf(nowUS, station)
 		switch {
 		// Of a station that was not there, or began anew, nothing is known yet.
-		case !isKnown || now.rxBytes < before.rxBytes || now.txBytes < before.txBytes || now.airtimeUS < before.airtimeUS:
+		case !isKnown || now.isNotAfter(before):
 			next[address] = now
 			rows = append(rows, row(station, counted{}))
 		case isDue:
@@ -75,6 +75,11 @@ func countersOf(nowUS int64, station *airboundv1.Station) counted {
 	return counted{
 		station.GetRxBytes(), station.GetTxBytes(), station.GetRxAirtimeUs() + station.GetTxAirtimeUs(), nowUS,
 	}
+}
+
+// isNotAfter reports whether a counter was greater before.
+func (c counted) isNotAfter(before counted) bool {
+	return c.rxBytes < before.rxBytes || c.txBytes < before.txBytes || c.airtimeUS < before.airtimeUS
 }
 
 // since is what was counted after `before`, and how long that took.

@@ -20,8 +20,10 @@ type sendingWindows struct{ fakeWindows }
 
 func (f *sendingWindows) Destinations(mac.Address) []*airboundv1.StationDestination {
 	return []*airboundv1.StationDestination{
-		{ConnectionsSending: 3, SrttUs: 20_000, MinRttUs: 8_000}, {ConnectionsSending: 1, SrttUs: 40_000, MinRttUs: 12_000},
-		{ConnectionsSending: 9, SrttUs: 90_000}, {SrttUs: 70_000, MinRttUs: 1_000},
+		{ConnectionsSending: 3, SrttUs: 20_000, MinRttUs: 8_000},
+		{ConnectionsSending: 1, SrttUs: 40_000, MinRttUs: 12_000},
+		{ConnectionsSending: 9, SrttUs: 90_000},
+		{SrttUs: 70_000, MinRttUs: 1_000},
 	}
 }
 

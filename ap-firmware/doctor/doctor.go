@@ -30,8 +30,8 @@ const (
 	restart = "`service airbound-ap restart`"
 	seeLog  = "look for the reason in its log, `logread -e airbound-ap`"
 	// installKmods is what package managers of OpenWrt 25.12 and 24.10 need for filters of clsact.
-	installKmods = "`apk add kmod-sched-core kmod-sched-bpf` (before OpenWrt 25.12 `opkg install` with the same), then " +
-		restart
+	installKmods = "`apk add kmod-sched-core kmod-sched-bpf` (before OpenWrt 25.12 `opkg install` with the same), " +
+		"then " + restart
 )
 
 // uciSet is a command that changes the configuration of OpenWrt, with what makes it count.
@@ -77,7 +77,8 @@ func Wireless(names []string, err error) diagnosis.Finding {
 func BSS(name string, snapshot nl80211.Snapshot, err error) []diagnosis.Finding {
 	if err != nil {
 		return []diagnosis.Finding{diagnosis.Fail(wirelessPart,
-			"check the name of the interface; `airbound-ap once` lists those that are access points", "%s: %v", name, err)}
+			"check the name of the interface; `airbound-ap once` lists those that are access points",
+			"%s: %v", name, err)}
 	}
 	measured := 0
 	for i := range snapshot.Stations {
@@ -85,8 +86,10 @@ func BSS(name string, snapshot nl80211.Snapshot, err error) []diagnosis.Finding 
 			measured++
 		}
 	}
-	findings := []diagnosis.Finding{diagnosis.Good(wirelessPart, "%s: %q, %d MHz, stations: %d, of these with airtime by "+
-		"the driver: %d", name, snapshot.Interface.SSID, snapshot.Interface.FrequencyMHz, len(snapshot.Stations), measured)}
+	bss := snapshot.Interface
+	findings := []diagnosis.Finding{diagnosis.Good(wirelessPart,
+		"%s: %q, %d MHz, stations: %d, of these with airtime by the driver: %d", name, bss.SSID, bss.FrequencyMHz,
+		len(snapshot.Stations), measured)}
 	if snapshot.Survey == nil {
 		return append(findings, diagnosis.Warn(wirelessPart,
 			"nothing: the controller goes by the stations' airtime alone, and does not see neighbours' traffic",
@@ -118,7 +121,8 @@ func Report(name string, state *status.State, nowUS int64) diagnosis.Finding {
 	}
 	age := time.Duration(nowUS-state.LastReportUS) * time.Microsecond
 	if nowUS-state.LastReportUS > reportOldUS {
-		return diagnosis.Warn(reportPart, "see agent and wireless; or "+seeLog, "%s: %v ago", name, age.Round(time.Second))
+		return diagnosis.Warn(reportPart, "see agent and wireless; or "+seeLog, "%s: %v ago", name,
+			age.Round(time.Second))
 	}
 	return diagnosis.Good(reportPart, "%s: less than 15 s ago, stations: %d", name, state.StationsReported)
 }
@@ -148,7 +152,8 @@ func Windows(name string, part Part) diagnosis.Finding {
 
 // Flows is a finding about packets that are sent as video.
 func Flows(name string, part Part) diagnosis.Finding {
-	return part.finding(flowsPart, name, uciSet("station_flows=1")+"; elsewhere start the agent without --no-station-flows",
+	return part.finding(flowsPart, name,
+		uciSet("station_flows=1")+"; elsewhere start the agent without --no-station-flows",
 		"packets of live streams go as the others", "packets sent as video")
 }
 
@@ -165,8 +170,8 @@ func (p Part) finding(part, name, permit, without, what string) diagnosis.Findin
 	case p.Refusal != "" && part != edcaPart:
 		return diagnosis.Warn(part, programsNeed(p.Refusal), "%s: cannot be done here: %s", name, p.Refusal)
 	case p.Refusal != "":
-		return diagnosis.Warn(part, "nothing, if the driver cannot do it; else "+seeLog, "%s: cannot be done here: %s", name,
-			p.Refusal)
+		return diagnosis.Warn(part, "nothing, if the driver cannot do it; else "+seeLog,
+			"%s: cannot be done here: %s", name, p.Refusal)
 	case p.Generation != 0:
 		return diagnosis.Good(part, "%s: the controller's %s are in force: %s", name, what, p.Reason)
 	case p.ReasonCode == observing:

@@ -14,6 +14,11 @@ import (
 	"github.com/airbound/airbound/internal/diagnosis/diagnosistest"
 )
 
+var (
+	expect     = diagnosistest.Expect
+	expectStep = diagnosistest.ExpectStep
+)
+
 func TestParts(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -60,17 +65,19 @@ func TestParts(t *testing.T) {
 		},
 		"as yet": {doctor.EDCA("wlan0", doctor.Part{Permitted: true}), "ok the controller may set EDCA parameters", ""},
 	} {
-		diagnosistest.Expect(t, name, []diagnosis.Finding{test.finding}, test.want)
-		diagnosistest.ExpectStep(t, name, test.finding, test.step)
+		expect(t, name, []diagnosis.Finding{test.finding}, test.want)
+		expectStep(t, name, test.finding, test.step)
 	}
 }
 
 func TestReports(t *testing.T) {
 	t.Parallel()
 	const nowUS = 1_000_000_000
-	diagnosistest.Expect(t, "reports", []diagnosis.Finding{
+	expect(t, "reports", []diagnosis.Finding{
 		doctor.Report("wlan0", nil, nowUS), doctor.Report("wlan0", &status.State{}, nowUS),
-		doctor.Report("wlan0", &status.State{BSS: status.BSS{LastReportUS: nowUS - 14_000_000, StationsReported: 3}}, nowUS),
+		doctor.Report("wlan0", &status.State{
+			BSS: status.BSS{LastReportUS: nowUS - 14_000_000, StationsReported: 3},
+		}, nowUS),
 		doctor.Report("wlan0", &status.State{BSS: status.BSS{LastReportUS: nowUS - 75_000_000}}, nowUS),
 	}, "warning nothing was reported yet", "warning nothing was reported yet", "ok less than 15 s ago, stations: 3",
 		"warning wlan0: 1m15s ago")
@@ -78,7 +85,7 @@ func TestReports(t *testing.T) {
 
 func TestRadios(t *testing.T) {
 	t.Parallel()
-	diagnosistest.Expect(t, "wireless", []diagnosis.Finding{
+	expect(t, "wireless", []diagnosis.Finding{
 		doctor.Wireless(nil, errors.New("not permitted")), doctor.Wireless(nil, nil),
 		doctor.Wireless([]string{"wlan0"}, nil),
 	}, "failed not permitted", "failed no interface is an access point", "ok 1 access point interfaces")
@@ -87,11 +94,11 @@ func TestRadios(t *testing.T) {
 		Interface: nl80211.Interface{SSID: []byte("cell"), FrequencyMHz: 5180},
 		Stations:  []nl80211.Station{{RXAirtimeUS: &airtime}, {RXAirtimeUS: new(uint64)}, {}},
 	}
-	diagnosistest.Expect(t, "no survey", doctor.BSS("wlan0", snapshot, nil),
+	expect(t, "no survey", doctor.BSS("wlan0", snapshot, nil),
 		`ok wlan0: "cell", 5180 MHz, stations: 3, of these with airtime by the driver: 1`, "warning no survey")
 	snapshot.Survey = &nl80211.Survey{}
-	diagnosistest.Expect(t, "a survey", doctor.BSS("wlan0", snapshot, nil), "ok stations: 3", "ok a survey")
-	diagnosistest.Expect(t, "gone", doctor.BSS("wlan0", snapshot, errors.New("no interface")), "failed no interface")
+	expect(t, "a survey", doctor.BSS("wlan0", snapshot, nil), "ok stations: 3", "ok a survey")
+	expect(t, "gone", doctor.BSS("wlan0", snapshot, errors.New("no interface")), "failed no interface")
 }
 
 func TestHostapd(t *testing.T) {
@@ -99,7 +106,7 @@ func TestHostapd(t *testing.T) {
 	var listed, unlisted hostapd.Associations
 	listed.Replace(nil)
 	unlisted.Unlist()
-	diagnosistest.Expect(t, "hostapd", []diagnosis.Finding{
+	expect(t, "hostapd", []diagnosis.Finding{
 		doctor.Hostapd("wlan0", "/x/wlan0", &listed, nil), doctor.Hostapd("wlan0", "/x/wlan0", &unlisted, nil),
 		doctor.Hostapd("wlan0", "/x/wlan0", &unlisted, errors.New("no such file")),
 	}, "ok /x/wlan0 lists stations: 0", "ok it lists no stations", "warning no such file")
@@ -107,7 +114,7 @@ func TestHostapd(t *testing.T) {
 
 func TestPermissions(t *testing.T) {
 	t.Parallel()
-	diagnosistest.Expect(t, "permissions", []diagnosis.Finding{
+	expect(t, "permissions", []diagnosis.Finding{
 		doctor.Permissions(0, false), doctor.Permissions(0, true), doctor.Permissions(1<<12, true), doctor.Disabled(),
 	}, "warning unknown", "warning without CAP_NET_ADMIN", "ok CAP_NET_ADMIN", "warning enabled is 0")
 }

@@ -46,7 +46,7 @@ func Unreachable(err error) string {
 		return "start the controller, or check address and port"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return "check that this device is in a network that reaches the controller, and that no firewall is between them"
+		return "check that this device has a network that reaches the controller, and that no firewall is between them"
 	default:
 		return "check the address and the network"
 	}

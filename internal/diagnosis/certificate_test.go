@@ -17,7 +17,6 @@ import (
 
 	"github.com/airbound/airbound/internal/credentials/credentialstest"
 	"github.com/airbound/airbound/internal/diagnosis"
-	"github.com/airbound/airbound/internal/diagnosis/diagnosistest"
 	"github.com/airbound/airbound/internal/identity"
 )
 
@@ -32,36 +31,37 @@ func TestCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := func(e diagnosis.Enrolment, now time.Time) []diagnosis.Finding {
+		e.Device = phone
 		findings, _, _ := diagnosis.Certificate(e, now)
 		return findings
 	}
 	const id = "spiffe://test.example/terminal/phone-7"
-	diagnosistest.Expect(t, "there", of(diagnosis.Enrolment{Device: phone, Directory: directory}, now), "ok "+id+", until ")
-	diagnosistest.Expect(t, "the file of its token removed", of(diagnosis.Enrolment{Device: phone, Directory: directory, TokenFile: "/nowhere"}, now),
+	expect(t, "there", of(diagnosis.Enrolment{Directory: directory}, now), "ok "+id+", until ")
+	expect(t, "no file of its token", of(diagnosis.Enrolment{Directory: directory, TokenFile: "/nowhere"}, now),
 		"ok "+id)
-	diagnosistest.Expect(t, "with a token", of(diagnosis.Enrolment{Device: phone, Directory: directory, Token: token}, now), "ok "+id,
+	expect(t, "with a token", of(diagnosis.Enrolment{Directory: directory, Token: token}, now), "ok "+id,
 		"warning the token is not needed any more")
-	diagnosistest.Expect(t, "with a file", of(diagnosis.Enrolment{Device: phone, Directory: directory, TokenFile: tokenFile}, now), "ok "+id,
+	expect(t, "with a file", of(diagnosis.Enrolment{Directory: directory, TokenFile: tokenFile}, now), "ok "+id,
 		"warning the token is not needed any more")
-	diagnosistest.Expect(t, "ended", of(diagnosis.Enrolment{Device: phone, Directory: directory}, now.Add(2*time.Hour)), "failed "+id+", ended ")
-	diagnosistest.Expect(t, "plain text", of(diagnosis.Enrolment{Device: phone, PlainText: true, Directory: directory}, now), "warning plain text")
+	expect(t, "ended", of(diagnosis.Enrolment{Directory: directory}, now.Add(2*time.Hour)), "failed "+id+", ended ")
+	expect(t, "plain text", of(diagnosis.Enrolment{PlainText: true, Directory: directory}, now), "warning plain text")
 
 	none := filepath.Join(t.TempDir(), "none")
-	diagnosistest.Expect(t, "nothing", of(diagnosis.Enrolment{Device: phone, Directory: none}, now), "failed none, and no token to get one")
-	diagnosistest.Expect(t, "a token", of(diagnosis.Enrolment{Device: phone, Directory: none, Token: token}, now), "ok the agent enrols when it starts")
-	diagnosistest.Expect(t, "a file", of(diagnosis.Enrolment{Device: phone, Directory: none, TokenFile: tokenFile}, now), "ok the agent enrols")
-	diagnosistest.Expect(t, "half a token", of(diagnosis.Enrolment{Device: phone, Directory: none, Token: token[:9]}, now),
+	expect(t, "nothing", of(diagnosis.Enrolment{Directory: none}, now), "failed none, and no token to get one")
+	expect(t, "a token", of(diagnosis.Enrolment{Directory: none, Token: token}, now), "ok the agent enrols when it")
+	expect(t, "a file", of(diagnosis.Enrolment{Directory: none, TokenFile: tokenFile}, now), "ok the agent enrols")
+	expect(t, "half a token", of(diagnosis.Enrolment{Directory: none, Token: token[:9]}, now),
 		"failed the token has 9 characters")
-	diagnosistest.Expect(t, "no such file", of(diagnosis.Enrolment{Device: phone, Directory: none, TokenFile: "/nowhere"}, now),
+	expect(t, "no such file", of(diagnosis.Enrolment{Directory: none, TokenFile: "/nowhere"}, now),
 		"failed the token cannot be read: open /nowhere")
 
 	accessPoint := controller.Enrolled(t, identity.RoleAccessPoint)
-	diagnosistest.Expect(t, "of an access point", of(diagnosis.Enrolment{Device: phone, Directory: accessPoint}, now), "failed not of role terminal")
+	expect(t, "of an access point", of(diagnosis.Enrolment{Directory: accessPoint}, now), "failed not of role terminal")
 	if err := os.WriteFile(filepath.Join(directory, "key.pem"), []byte("cut"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	damaged := of(diagnosis.Enrolment{Device: phone, Directory: directory}, now)
-	diagnosistest.Expect(t, "damaged", damaged, "failed key.pem")
+	damaged := of(diagnosis.Enrolment{Directory: directory}, now)
+	expect(t, "damaged", damaged, "failed key.pem")
 	if strings.Contains(damaged[0].Found, "enrol it") {
 		t.Errorf("%+v", damaged[0])
 	}
@@ -70,6 +70,7 @@ func TestCertificate(t *testing.T) {
 // connections are the findings about connections with the directory's certificate, or with a token.
 func connections(t *testing.T, controller, port string, e diagnosis.Enrolment) []diagnosis.Finding {
 	t.Helper()
+	e.Device = phone
 	_, _, device := diagnosis.Certificate(e, time.Now())
 	return diagnosis.Connections(t.Context(), []string{controller}, []string{port}, e, device, time.Now())
 }
@@ -77,23 +78,23 @@ func connections(t *testing.T, controller, port string, e diagnosis.Enrolment) [
 func TestConnections(t *testing.T) {
 	t.Parallel()
 	controller := credentialstest.Start(t, nil)
-	directory := diagnosis.Enrolment{Device: phone, Directory: controller.Enrolled(t, identity.RoleTerminal)}
-	fresh := diagnosis.Enrolment{Device: phone, Directory: "/nowhere", Token: controller.Invite(identity.RoleTerminal, "x")}
+	directory := diagnosis.Enrolment{Directory: controller.Enrolled(t, identity.RoleTerminal)}
+	fresh := diagnosis.Enrolment{Directory: "/nowhere", Token: controller.Invite(identity.RoleTerminal, "x")}
 	streams, port := controller.Streams, controller.Enrolment
-	diagnosistest.Expect(t, "enrolled", connections(t, streams, port, directory), "ok controller "+streams+": TCP in ")
-	diagnosistest.Expect(t, "not enrolled yet", connections(t, streams, port, fresh),
+	expect(t, "enrolled", connections(t, streams, port, directory), "ok controller "+streams+": TCP in ")
+	expect(t, "not enrolled yet", connections(t, streams, port, fresh),
 		"ok controller ", "ok enrolment at "+port+": TCP in ")
-	diagnosistest.Expect(t, "no token", connections(t, streams, port, diagnosis.Enrolment{Device: phone, Directory: "/nowhere"}), "ok controller ")
-	told := connections(t, streams, port, diagnosis.Enrolment{Device: phone, PlainText: true})
-	diagnosistest.Expect(t, "plain text at TLS", told, "failed TLS is spoken there: remove plain-text")
-	diagnosistest.Expect(t, "another's token", connections(t, streams, port, diagnosis.Enrolment{
-		Device: phone, Directory: "/nowhere", Token: credentialstest.NewAuthority(t, "other").Token(),
+	expect(t, "no token", connections(t, streams, port, diagnosis.Enrolment{Directory: "/nowhere"}), "ok controller ")
+	told := connections(t, streams, port, diagnosis.Enrolment{PlainText: true})
+	expect(t, "plain text at TLS", told, "failed TLS is spoken there: remove plain-text")
+	expect(t, "another's token", connections(t, streams, port, diagnosis.Enrolment{
+		Directory: "/nowhere", Token: credentialstest.NewAuthority(t, "other").Token(),
 	}), "ok controller ", "failed no certificate that the server sent has the fingerprint in the token")
 	wrong := connections(t, port, port, directory)
-	diagnosistest.Expect(t, "the port of enrolment", wrong, "failed it asks for no certificate: not the port of agents")
-	diagnosistest.ExpectStep(t, "the port of enrolment", wrong[0], "agents connect to 50051")
+	expect(t, "the port of enrolment", wrong, "failed it asks for no certificate: not the port of agents")
+	expectStep(t, "the port of enrolment", wrong[0], "agents connect to 50051")
 	wrong = connections(t, port, streams, fresh)
-	diagnosistest.Expect(t, "both ports changed places", wrong, "failed it asks for no certificate",
+	expect(t, "both ports changed places", wrong, "failed it asks for no certificate",
 		"failed it asks for a certificate: not the port of enrolment")
 	if counts := controller.Counts(); counts.Enrolments != 1 {
 		t.Errorf("%+v", counts) // The token was not used.
@@ -104,19 +105,19 @@ func TestConnections(t *testing.T) {
 		b.Trusted = []*credentialstest.Authority{credentialstest.NewAuthority(t, "new")}
 	})
 	denied := connections(t, streams, port, directory)
-	diagnosistest.Expect(t, "denied", denied, "failed remote error: tls: ")
+	expect(t, "denied", denied, "failed remote error: tls: ")
 	if !strings.Contains(denied[0].Do, "enrol again") {
 		t.Errorf("%+v", denied[0])
 	}
 	other := credentialstest.Start(t, nil)
-	diagnosistest.Expect(t, "another controller", connections(t, other.Streams, port, directory), "failed TLS: ")
+	expect(t, "another controller", connections(t, other.Streams, port, directory), "failed TLS: ")
 	other.Set(func(b *credentialstest.Behaviour) { b.VersionMax = tls.VersionTLS12 })
-	diagnosistest.Expect(t, "an old TLS", connections(t, other.Streams, port, directory), "failed protocol version")
+	expect(t, "an old TLS", connections(t, other.Streams, port, directory), "failed protocol version")
 }
 
 func TestAControllerThatCannotBeReached(t *testing.T) {
 	t.Parallel()
-	e := diagnosis.Enrolment{Device: phone, Directory: credentialstest.Start(t, nil).Enrolled(t, identity.RoleTerminal)}
+	e := diagnosis.Enrolment{Directory: credentialstest.Start(t, nil).Enrolled(t, identity.RoleTerminal)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -132,17 +133,17 @@ func TestAControllerThatCannotBeReached(t *testing.T) {
 		}
 	}()
 	plain := connections(t, listener.Addr().String(), "", e)
-	diagnosistest.Expect(t, "plain text", plain, "failed first record does not look like a TLS handshake")
+	expect(t, "plain text", plain, "failed first record does not look like a TLS handshake")
 	if !strings.Contains(plain[0].Do, "no TLS is spoken there") {
 		t.Errorf("%+v", plain[0])
 	}
 	for address, want := range map[string][2]string{
-		"127.0.0.1:1":                   {"failed connection refused", "start the controller, or check address and port"},
+		"127.0.0.1:1":                   {"failed connection refused", "start the controller, or check address and"},
 		"no..name:50051":                {"failed lookup no..name", "has a DNS server"},
 		"127.0.0.1:no-such-port-at-all": {"failed lookup tcp/no-such-port-at-all", "check the name"},
 	} {
 		got := connections(t, address, "", e)
-		diagnosistest.Expect(t, address, got, want[0])
+		expect(t, address, got, want[0])
 		if !strings.Contains(got[0].Do, want[1]) {
 			t.Errorf("%+v", got[0])
 		}
@@ -152,9 +153,9 @@ func TestAControllerThatCannotBeReached(t *testing.T) {
 // A controller in plain text, and others that are none.
 func TestServersInPlainText(t *testing.T) {
 	t.Parallel()
-	plain := diagnosis.Enrolment{Device: phone, PlainText: true}
+	plain := diagnosis.Enrolment{PlainText: true}
 	secure := diagnosis.Enrolment{
-		Device: phone, Directory: credentialstest.Start(t, nil).Enrolled(t, identity.RoleTerminal),
+		Directory: credentialstest.Start(t, nil).Enrolled(t, identity.RoleTerminal),
 	}
 	controller := grpc.NewServer()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -164,33 +165,33 @@ func TestServersInPlainText(t *testing.T) {
 	go func() { _ = controller.Serve(listener) }()
 	defer controller.Stop()
 	address := listener.Addr().String()
-	diagnosistest.Expect(t, "plain text", connections(t, address, "", plain), "ok plain text")
+	expect(t, "plain text", connections(t, address, "", plain), "ok plain text")
 	told := connections(t, address, "", secure)
-	diagnosistest.Expect(t, "TLS at plain text", told, "failed but TLS: ")
-	diagnosistest.ExpectStep(t, "TLS at plain text", told[0], "no TLS is spoken there: check the port")
+	expect(t, "TLS at plain text", told, "failed but TLS: ")
+	expectStep(t, "TLS at plain text", told[0], "no TLS is spoken there: check the port")
 
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	address = web.Listener.Addr().String()
 	told = connections(t, address, "", plain)
-	diagnosistest.Expect(t, "a web server", told, "failed not as a controller in plain text: it answers \"HTTP/1.1 ")
-	diagnosistest.ExpectStep(t, "a web server", told[0], "check the port")
+	expect(t, "a web server", told, "failed not as a controller in plain text: it answers \"HTTP/1.1 ")
+	expectStep(t, "a web server", told[0], "check the port")
 	told = connections(t, address, "", secure)
-	diagnosistest.Expect(t, "TLS at a web server", told, "failed but TLS: ")
-	diagnosistest.ExpectStep(t, "TLS at a web server", told[0], "no TLS is spoken there")
+	expect(t, "TLS at a web server", told, "failed but TLS: ")
+	expectStep(t, "TLS at a web server", told[0], "no TLS is spoken there")
 }
 
 // The certificate of a controller that its operator did not renew.
 func TestAControllerWhoseCertificateHasEnded(t *testing.T) {
 	t.Parallel()
 	controller := credentialstest.Start(t, nil)
-	e := diagnosis.Enrolment{Device: phone, Directory: controller.Enrolled(t, identity.RoleTerminal)}
+	e := diagnosis.Enrolment{Directory: controller.Enrolled(t, identity.RoleTerminal)}
 	controller.Set(func(b *credentialstest.Behaviour) {
 		ended := credentialstest.ControllerLeaf()
 		ended.NotBefore, ended.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 		b.Server = b.Authority.Server(ended)
 	})
 	told := connections(t, controller.Streams, "", e)
-	diagnosistest.Expect(t, "ended", told, "failed certificate has expired")
-	diagnosistest.ExpectStep(t, "ended", told[0], "renew the controller's certificate")
+	expect(t, "ended", told, "failed certificate has expired")
+	expectStep(t, "ended", told[0], "renew the controller's certificate")
 }

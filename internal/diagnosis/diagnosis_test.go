@@ -21,6 +21,12 @@ import (
 	"github.com/airbound/airbound/internal/identity"
 )
 
+// These have shorter names in this package.
+var (
+	expect     = diagnosistest.Expect
+	expectStep = diagnosistest.ExpectStep
+)
+
 var phone = diagnosis.Device{Program: "airbound-phone", Role: identity.RoleTerminal}
 
 func TestClock(t *testing.T) {
@@ -28,13 +34,13 @@ func TestClock(t *testing.T) {
 	now := time.Now()
 	early := time.Date(1970, time.January, 1, 0, 1, 0, 0, time.UTC)
 	leaf := &x509.Certificate{NotBefore: now.Add(-time.Hour)}
-	diagnosistest.Expect(t, "right", diagnosis.Clock(now, leaf, nil), "ok CLOCK_BOOTTIME", "ok 20")
-	diagnosistest.Expect(t, "right, without a certificate", diagnosis.Clock(now, nil, nil), "ok CLOCK_BOOTTIME", "ok 20")
-	diagnosistest.Expect(t, "late", diagnosis.Clock(leaf.NotBefore.Add(-time.Second), leaf, nil),
+	expect(t, "right", diagnosis.Clock(now, leaf, nil), "ok CLOCK_BOOTTIME", "ok 20")
+	expect(t, "right, without a certificate", diagnosis.Clock(now, nil, nil), "ok CLOCK_BOOTTIME", "ok 20")
+	expect(t, "late", diagnosis.Clock(leaf.NotBefore.Add(-time.Second), leaf, nil),
 		"ok CLOCK_BOOTTIME", "warning , before the certificate's first moment, ")
-	diagnosistest.Expect(t, "1970", diagnosis.Clock(early, nil, nil),
+	expect(t, "1970", diagnosis.Clock(early, nil, nil),
 		"ok CLOCK_BOOTTIME", "warning 1970-01-01 00:01:00 UTC, which is over")
-	diagnosistest.Expect(t, "no clock of leases", diagnosis.Clock(now, nil, syscall.EINVAL),
+	expect(t, "no clock of leases", diagnosis.Clock(now, nil, syscall.EINVAL),
 		"failed CLOCK_BOOTTIME: invalid argument", "ok 20")
 }
 
@@ -48,19 +54,19 @@ func TestDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	file, absent := filepath.Join(private, "file"), filepath.Join(private, "a", "b")
-	diagnosistest.Expect(t, "private", diagnosis.Directories(private, private), "ok state: "+private, "ok certificate: "+private)
-	diagnosistest.Expect(t, "shared", diagnosis.Directories(shared, shared), "ok state: ", "failed its mode is 0755")
-	diagnosistest.Expect(t, "absent", diagnosis.Directories(absent, absent), "ok will be made", "ok will be made")
-	diagnosistest.Expect(t, "files", diagnosis.Directories(file, file), "failed is not a directory", "failed is not a directory")
-	diagnosistest.Expect(t, "below a file", diagnosis.Directories(file+"/x", file+"/x"),
+	expect(t, "private", diagnosis.Directories(private, private), "ok state: "+private, "ok certificate: "+private)
+	expect(t, "shared", diagnosis.Directories(shared, shared), "ok state: ", "failed its mode is 0755")
+	expect(t, "absent", diagnosis.Directories(absent, absent), "ok will be made", "ok will be made")
+	expect(t, "files", diagnosis.Directories(file, file), "failed is not a directory", "failed is not a directory")
+	expect(t, "below a file", diagnosis.Directories(file+"/x", file+"/x"),
 		"failed not a directory", "failed not a directory")
 	// Nobody writes there, not even root.
-	diagnosistest.Expect(t, "read-only", diagnosis.Directories("/proc/self/airbound", "/proc/self/airbound"),
+	expect(t, "read-only", diagnosis.Directories("/proc/self/airbound", "/proc/self/airbound"),
 		"failed write to /proc/self: ", "failed write to /proc/self: ")
 	if err := os.Chmod(shared, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	diagnosistest.Expect(t, "everybody's", diagnosis.Directories(shared, private), "failed its mode is 0777", "ok certificate: ")
+	expect(t, "everybody's", diagnosis.Directories(shared, private), "failed its mode is 0777", "ok certificate: ")
 	if entries, err := os.ReadDir(private); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
@@ -99,14 +105,14 @@ func TestAgent(t *testing.T) {
 		},
 	} {
 		finding := phone.Agent(test.state)
-		diagnosistest.Expect(t, name, []diagnosis.Finding{finding}, test.want)
-		diagnosistest.ExpectStep(t, name, finding, test.step)
+		expect(t, name, []diagnosis.Finding{finding}, test.want)
+		expectStep(t, name, finding, test.step)
 	}
 }
 
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	diagnosistest.Expect(t, "configuration", []diagnosis.Finding{
+	expect(t, "configuration", []diagnosis.Finding{
 		phone.Configuration("/x.conf", nil), phone.Configuration("", nil),
 		phone.Configuration("/x.conf", errors.New("/x.conf: line 1: no such key")),
 		diagnosis.Names("c1.example", "write it"),

@@ -20,15 +20,17 @@ func Applications(account status.Applications) []diagnosis.Finding {
 		}
 	}
 	if account.NotInstalled > 0 {
-		findings = append(findings, diagnosis.Warn(applicationsPart, "look for a misspelled name, if they should be installed",
-			"%d packages of %s are not installed", account.NotInstalled, account.Table))
+		findings = append(findings, diagnosis.Warn(applicationsPart,
+			"look for a misspelled name, if they should be installed", "%d packages of %s are not installed",
+			account.NotInstalled, account.Table))
 	}
 	if account.Conflicts > 0 {
 		findings = append(findings, diagnosis.Warn(applicationsPart, "give the packages of one user id the same class",
 			"%d user ids are shared by packages of different classes", account.Conflicts))
 	}
 	if findings == nil {
-		findings = append(findings, diagnosis.Good(applicationsPart, "%s has classes, %d lines", account.Table, account.Entries))
+		findings = append(findings, diagnosis.Good(applicationsPart, "%s has classes, %d lines", account.Table,
+			account.Entries))
 	}
 	return findings
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/airbound/airbound/phone-agent/trace/tracefs/tracefstest"
 )
 
+var expect = diagnosistest.Expect
+
 // write makes files below a directory, from pairs of name and content.
 func write(t *testing.T, directory string, pairs ...string) {
 	t.Helper()
@@ -38,19 +40,21 @@ func write(t *testing.T, directory string, pairs ...string) {
 
 func TestFlows(t *testing.T) {
 	t.Parallel()
-	diagnosistest.Expect(t, "all", []diagnosis.Finding{doctor.Flows(flows.Capabilities{CanMark: true, CanAdmit: true, CanPace: true})},
+	all := flows.Capabilities{CanMark: true, CanAdmit: true, CanPace: true}
+	expect(t, "all", []diagnosis.Finding{doctor.Flows(all)},
 		"ok packets can be given access category, admission, rate of UDP")
-	diagnosistest.Expect(t, "no admission", []diagnosis.Finding{doctor.Flows(flows.Capabilities{CanMark: true, Refusal: "no driver"})},
+	marks := flows.Capabilities{CanMark: true, Refusal: "no driver"}
+	expect(t, "no admission", []diagnosis.Finding{doctor.Flows(marks)},
 		"warning packets can be given access category; no driver")
-	diagnosistest.Expect(t, "nothing", []diagnosis.Finding{doctor.Flows(flows.Capabilities{Refusal: "no BPF"})},
+	expect(t, "nothing", []diagnosis.Finding{doctor.Flows(flows.Capabilities{Refusal: "no BPF"})},
 		"warning packets leave as they are: no BPF")
 }
 
 func TestApplications(t *testing.T) {
 	t.Parallel()
-	diagnosistest.Expect(t, "as it should be", doctor.Applications(status.Applications{Table: "/t", Entries: 3}),
+	expect(t, "as it should be", doctor.Applications(status.Applications{Table: "/t", Entries: 3}),
 		"ok /t has classes, 3 lines")
-	diagnosistest.Expect(t, "all that may be wrong", doctor.Applications(status.Applications{
+	expect(t, "all that may be wrong", doctor.Applications(status.Applications{
 		Table: "/t", NotInstalled: 1, Conflicts: 2, Error: "line 2: wrong\nthe list of packages: there is no file /p",
 	}), "warning line 2: wrong", "warning there is no file /p", "warning 1 packages of /t are not installed",
 		"warning 2 user ids are shared")
@@ -64,10 +68,10 @@ func TestKernel(t *testing.T) {
 	}
 	write(t, patched, "sys/kernel/osrelease", "6.1.99-android14\n", "net/tcp_cwnd_bounds", "", "net/tcp_monitor", "",
 		"sys/net/ipv4/tcp_available_congestion_control", "cubic reno\n")
-	diagnosistest.Expect(t, "patched", doctor.Kernel(patched, []string{tracing}),
+	expect(t, "patched", doctor.Kernel(patched, []string{tracing}),
 		"ok Linux 6.1.99-android14", "ok net/tcp_cwnd_bounds", "ok net/tcp_monitor", "ok trace events",
 		"ok congestion controls: cubic reno")
-	diagnosistest.Expect(t, "nothing", doctor.Kernel(t.TempDir(), []string{"/nowhere"}),
+	expect(t, "nothing", doctor.Kernel(t.TempDir(), []string{"/nowhere"}),
 		"warning osrelease", "warning net/tcp_cwnd_bounds does not exist", "warning net/tcp_monitor does not exist",
 		"warning no trace events: no tracefs at /nowhere", "warning congestion controls are unknown")
 	loop := t.TempDir()
@@ -75,19 +79,19 @@ func TestKernel(t *testing.T) {
 	if err := os.Symlink("tcp_cwnd_bounds", filepath.Join(loop, "net", "tcp_cwnd_bounds")); err != nil {
 		t.Fatal(err)
 	}
-	diagnosistest.Expect(t, "unreadable", doctor.Kernel(loop, []string{tracing})[1:2], "failed too many levels of symbolic links")
+	expect(t, "unreadable", doctor.Kernel(loop, []string{tracing})[1:2], "failed too many levels of symbolic links")
 }
 
 func TestStorage(t *testing.T) {
 	t.Parallel()
-	diagnosistest.Expect(t, "no tracefs", doctor.Storage([]string{"/nowhere"}),
+	expect(t, "no tracefs", doctor.Storage([]string{"/nowhere"}),
 		"warning requests cannot be recorded: no tracefs at /nowhere")
 	tracing := filepath.Join(t.TempDir(), "tracing")
 	kernel, err := tracefstest.New(tracing)
 	if err != nil {
 		t.Fatal(err)
 	}
-	diagnosistest.Expect(t, "no block events", doctor.Storage([]string{tracing}),
+	expect(t, "no block events", doctor.Storage([]string{tracing}),
 		"warning requests cannot be recorded: the kernel has no trace event block_rq_issue")
 	add := func(name string, fields ...string) {
 		t.Helper()
@@ -105,13 +109,13 @@ func TestStorage(t *testing.T) {
 	place := []string{"4 common_pid", "4 dev", "8 sector", "4 nr_sector", "8 rwbs"}
 	add("block_rq_issue", append(place, "4 bytes", "c comm")...)
 	add("block_rq_complete", append(place, "8 error")...)
-	diagnosistest.Expect(t, "another format", doctor.Storage([]string{tracing}),
+	expect(t, "another format", doctor.Storage([]string{tracing}),
 		"warning requests cannot be recorded: the kernel's event block_rq_complete has a field error of 8 bytes")
 	add("block_rq_complete", append(place, "4 error")...)
 	add("block_bio_queue", append(place, "c comm")...)
 	add("ext4_sync_file_enter", "4 common_pid", "4 dev", "8 ino", "4 datasync")
 	add("ext4_sync_file_exit", "4 common_pid", "4 dev", "8 ino", "4 ret")
-	diagnosistest.Expect(t, "some", doctor.Storage([]string{tracing}),
+	expect(t, "some", doctor.Storage([]string{tracing}),
 		"ok requests can be recorded: block_rq_issue, block_rq_complete, block_bio_queue, ext4_sync_file_enter",
 		"warning not recorded: how often a request was issued again: the kernel lacks block_rq_requeue",
 		"warning below a device mapper: the kernel lacks block_bio_remap",
@@ -126,10 +130,10 @@ func TestBackEnds(t *testing.T) {
 	missing := fmt.Errorf("open: %w", fs.ErrNotExist)
 	works, lacks := &procfstest.Kernel{}, &procfstest.Kernel{ReadError: missing, WriteError: missing}
 	forbidden := &procfstest.Kernel{ReadError: syscall.EACCES, WriteError: syscall.EACCES}
-	diagnosistest.Expect(t, "works", doctor.BackEnds([]doctor.BackEnd{named("one", works)}, false), "ok procfs (max, min")
-	diagnosistest.Expect(t, "lacks", doctor.BackEnds([]doctor.BackEnd{named("one", lacks)}, false), "failed one: ")
-	diagnosistest.Expect(t, "forbidden", doctor.BackEnds([]doctor.BackEnd{named("one", forbidden)}, false), "failed denied")
-	diagnosistest.Expect(t, "one of two", doctor.BackEnds([]doctor.BackEnd{named("one", lacks), named("two", works)}, false),
+	expect(t, "works", doctor.BackEnds([]doctor.BackEnd{named("one", works)}, false), "ok procfs (max, min")
+	expect(t, "lacks", doctor.BackEnds([]doctor.BackEnd{named("one", lacks)}, false), "failed one: ")
+	expect(t, "forbidden", doctor.BackEnds([]doctor.BackEnd{named("one", forbidden)}, false), "failed denied")
+	expect(t, "one of two", doctor.BackEnds([]doctor.BackEnd{named("one", lacks), named("two", works)}, false),
 		"warning one: ", "ok procfs")
 }
 
@@ -146,10 +150,10 @@ func TestWhatABackEndsProbeFinds(t *testing.T) {
 		Name: "patched", BackEnd: procfs.New(&procfstest.Kernel{ReadError: missing, WriteError: missing}),
 	}
 	for _, agentRuns := range []bool{false, true} {
-		diagnosistest.Expect(t, "can do less", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, less)}, agentRuns),
+		expect(t, "can do less", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, less)}, agentRuns),
 			"warning patched: ", "ok stock: cgroup v2: /sys/fs/cgroup", "warning stock: BTF: no rules by uid")
 	}
-	diagnosistest.Expect(t, "does not work", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, none)}, false),
+	expect(t, "does not work", doctor.BackEnds([]doctor.BackEnd{patched, stock(has, none)}, false),
 		"failed patched: ", "ok stock: cgroup v2", "failed stock: capabilities: missing: CAP_BPF")
 }
 
@@ -161,12 +165,12 @@ func TestABackEndThatARunningAgentUses(t *testing.T) {
 		t.Fatal(err)
 	}
 	backEnds := []doctor.BackEnd{{Name: "procfs", BackEnd: procfs.New(kernel)}}
-	diagnosistest.Expect(t, "beside an agent", doctor.BackEnds(backEnds, true), "ok procfs: rules in force: 1")
+	expect(t, "beside an agent", doctor.BackEnds(backEnds, true), "ok procfs: rules in force: 1")
 	if rules, err := kernel.Read(); err != nil || string(rules) != "all 10 20\n" {
 		t.Errorf("%q, %v", rules, err)
 	}
 	kernel.ReadError = syscall.EACCES
-	diagnosistest.Expect(t, "beside an agent that may not", doctor.BackEnds(backEnds, true), "failed permission denied")
+	expect(t, "beside an agent that may not", doctor.BackEnds(backEnds, true), "failed permission denied")
 }
 
 func TestPermissions(t *testing.T) {
@@ -182,29 +186,29 @@ func TestPermissions(t *testing.T) {
 		write(t, directory, "enforce", enforce)
 		return directory
 	}
-	diagnosistest.Expect(t, "root", doctor.Permissions(proc("000001ffffffffff", ""), "/nowhere", 0),
+	expect(t, "root", doctor.Permissions(proc("000001ffffffffff", ""), "/nowhere", 0),
 		"ok root", "ok CAP_NET_ADMIN", "ok no SELinux")
-	diagnosistest.Expect(t, "a user", doctor.Permissions(proc("0000000000000000", ""), "/nowhere", 2000),
+	expect(t, "a user", doctor.Permissions(proc("0000000000000000", ""), "/nowhere", 2000),
 		"warning user 2000", "failed CAP_NET_ADMIN is missing", "ok no SELinux")
-	diagnosistest.Expect(t, "a user with the capability", doctor.Permissions(proc("0000000000001000", ""), "/nowhere", 2000),
+	expect(t, "a user with the capability", doctor.Permissions(proc("0000000000001000", ""), "/nowhere", 2000),
 		"warning user 2000", "ok CAP_NET_ADMIN", "ok no SELinux")
-	diagnosistest.Expect(t, "no proc", doctor.Permissions("/nowhere", "/nowhere", 0),
+	expect(t, "no proc", doctor.Permissions("/nowhere", "/nowhere", 0),
 		"ok root", "warning capabilities are unknown", "ok no SELinux")
-	diagnosistest.Expect(t, "odd proc", doctor.Permissions(proc("many", ""), "/nowhere", 0)[1:2], "warning capabilities are unknown")
+	expect(t, "odd proc", doctor.Permissions(proc("many", ""), "/nowhere", 0)[1:2], "warning capabilities are unknown")
 	for context, want := range map[string]string{
 		"u:r:magisk:s0\x00": "ok SELinux enforcing, context u:r:magisk:s0", "u:r:su:s0\n": "ok SELinux enforcing",
 		"u:r:shell:s0": "warning SELinux enforcing, context u:r:shell:s0",
 		"":             "warning SELinux enforcing, context unknown",
 	} {
-		diagnosistest.Expect(t, context, doctor.Permissions(proc("1000", context), selinux("1"), 0)[2:], want)
+		expect(t, context, doctor.Permissions(proc("1000", context), selinux("1"), 0)[2:], want)
 	}
-	diagnosistest.Expect(t, "permissive", doctor.Permissions(proc("1000", "u:r:shell:s0"), selinux("0"), 0)[2:],
+	expect(t, "permissive", doctor.Permissions(proc("1000", "u:r:shell:s0"), selinux("0"), 0)[2:],
 		"ok SELinux permissive, context u:r:shell:s0")
 }
 
 func TestWiFi(t *testing.T) {
 	t.Parallel()
-	diagnosistest.Expect(t, "Wi-Fi", []diagnosis.Finding{
+	expect(t, "Wi-Fi", []diagnosis.Finding{
 		doctor.WiFi("wlan0", "02:00:00:00:01:0a", "02:00:00:00:00:01", "home", nil),
 		doctor.WiFi("wlan0", "02:00:00:00:01:0a", "", "", nil), doctor.WiFi("", "02:00:00:00:01:0a", "", "", nil),
 		doctor.WiFi("", "", "", "", errors.New("no Wi-Fi interface")),

@@ -16,7 +16,8 @@ func Flows(can flows.Capabilities) diagnosis.Finding {
 		return diagnosis.Warn(flowsPart, "nothing, unless live video is to go before other traffic; see docs/phone.md",
 			"packets leave as they are: %s", can.Refusal)
 	case can.Refusal != "":
-		return diagnosis.Warn(flowsPart, "nothing, unless the access point demands admission; then live video is best effort",
+		return diagnosis.Warn(flowsPart,
+			"nothing, unless the access point demands admission; then live video is best effort",
 			"packets can be given %s", can)
 	default:
 		return diagnosis.Good(flowsPart, "packets can be given %s", can)

@@ -21,8 +21,8 @@ func Permissions(procRoot, selinuxRoot string, euid int) []diagnosis.Finding {
 	mask, known := diagnosis.Capabilities(procRoot)
 	switch {
 	case !known:
-		findings = append(findings, diagnosis.Warn(permissionsPart, "mount the proc file system, or name it with --proc-root",
-			"capabilities are unknown"))
+		findings = append(findings, diagnosis.Warn(permissionsPart,
+			"mount the proc file system, or name it with --proc-root", "capabilities are unknown"))
 	case mask&(1<<capNetAdmin) == 0:
 		findings = append(findings, diagnosis.Fail(permissionsPart, "run it as root, or give it CAP_NET_ADMIN",
 			"CAP_NET_ADMIN is missing (effective capabilities %#x)", mask))

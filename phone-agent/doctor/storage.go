@@ -37,7 +37,9 @@ func Storage(places []string) []diagnosis.Finding {
 			lacks[event.Without] = append(lacks[event.Without], event.Name)
 		}
 	}
-	findings := []diagnosis.Finding{diagnosis.Good(storagePart, "requests can be recorded: %s", strings.Join(has, ", "))}
+	findings := []diagnosis.Finding{
+		diagnosis.Good(storagePart, "requests can be recorded: %s", strings.Join(has, ", ")),
+	}
 	for _, event := range blockio.KernelEvents { // In their order.
 		if names := lacks[event.Without]; names != nil {
 			findings = append(findings, diagnosis.Warn(storagePart, onlyForIO, "not recorded: %s: the kernel lacks %s",

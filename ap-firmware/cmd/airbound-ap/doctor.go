@@ -151,7 +151,9 @@ func examineBSSs(ctx context.Context, options *runOptions, kernel sockets, views
 		}
 		err = listErr
 	}
-	findings := []diagnosis.Finding{doctor.Wireless(names, err)}
+	const perBSS = 6 // of the radio two, hostapd, and three that a controller may set
+	findings := make([]diagnosis.Finding, 0, 1+perBSS*len(names))
+	findings = append(findings, doctor.Wireless(names, err))
 	for _, name := range names {
 		snapshot, err := shared.Kernel(name, func(error) {}).Snapshot()
 		findings = append(findings, doctor.BSS(name, snapshot, err)...)

@@ -116,7 +116,8 @@ func TestDoctorOfTokens(t *testing.T) {
 	c := newCell(t)
 	c.setStations(phone1)
 	controller := c.secure()
-	used, expired := controller.Invite(identity.RoleAccessPoint, "ap-1"), controller.Invite(identity.RoleAccessPoint, "ap-2")
+	used := controller.Invite(identity.RoleAccessPoint, "ap-1")
+	expired := controller.Invite(identity.RoleAccessPoint, "ap-2")
 	controller.Use(used)
 	controller.Expire(expired)
 	for name, test := range map[string]struct{ token, found, step string }{
@@ -166,7 +167,8 @@ func TestDoctorOfWrongAddresses(t *testing.T) {
 		found, step string
 	}{
 		"the port of enrolment": {
-			append(directory, "--controller", controller.Enrolment), "not the port of agents", "agents connect to 50051",
+			append(directory, "--controller", controller.Enrolment), "not the port of agents",
+			"agents connect to 50051",
 		},
 		"plain text": {
 			append(directory, "--controller", inPlainText), "but TLS: ", "no TLS is spoken there",
@@ -246,13 +248,13 @@ func TestDoctorOfAKernelWithoutModules(t *testing.T) {
 	if code != command.ExitOK {
 		t.Errorf("%d, %+v", code, found)
 	}
-	expectStep(t, found, diagnosis.Warning, "windows", "neither TCX nor clsact", "`apk add kmod-sched-core kmod-sched-bpf`")
+	expectStep(t, found, diagnosis.Warning, "windows", "neither TCX nor clsact", "`apk add kmod-sched-core ")
 	// The agent that runs says the same.
 	c.options.windowClamp = true
 	c.startAgentWith(kernel)
 	c.await(interval, phone1)
 	found, _ = c.examined(c.sockets(), arguments...)
-	expectStep(t, found, diagnosis.Warning, "windows", "neither TCX nor clsact", "`apk add kmod-sched-core kmod-sched-bpf`")
+	expectStep(t, found, diagnosis.Warning, "windows", "neither TCX nor clsact", "`apk add kmod-sched-core ")
 }
 
 func TestDoctorOfRadios(t *testing.T) {

@@ -30,7 +30,7 @@ func program(kernel sockets) *command.Program {
 			runCommand(kernel), joinCommand(), onceCommand(kernel), statusCommand(), doctorCommand(kernel),
 			guardCommand(kernel), detachCommand(),
 		},
-		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error, or something has failed (doctor); " +
-			"2 wrong usage; 3 no agent runs (status).",
+		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error, or something has failed " +
+			"(doctor); 2 wrong usage; 3 no agent runs (status).",
 	}
 }

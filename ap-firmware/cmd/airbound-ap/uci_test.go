@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -44,9 +45,13 @@ func TestUCIHasTheFlagsOfTheInitScript(t *testing.T) {
 	plain := uciOptions{"plain_text": {"1"}}
 	never := func(string) bool { return false }
 	arguments := slices.Concat(every.arguments(never), plain.arguments(never))
-	for _, flag := range regexp.MustCompile(`(?m)(?:append_param|set_param) command.*$`).FindAllString(string(script), -1) {
-		for _, name := range regexp.MustCompile(`--[a-z-]+`).FindAllString(flag, -1) {
-			if !slices.ContainsFunc(arguments, func(a string) bool { return regexp.MustCompile(`^` + name + `=`).MatchString(a) }) {
+	commands := regexp.MustCompile(`(?m)(?:append_param|set_param) command.*$`).FindAllString(string(script), -1)
+	if len(commands) == 0 {
+		t.Error("no command in the script")
+	}
+	for _, each := range commands {
+		for _, name := range regexp.MustCompile(`--[a-z-]+`).FindAllString(each, -1) {
+			if !slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(a, name+"=") }) {
 				t.Errorf("%s is not among %q", name, arguments)
 			}
 		}

@@ -85,7 +85,8 @@ func TestDoctorOfATableOfApplications(t *testing.T) {
 	text, _ := p.examined("--plain-text", "--controller", "127.0.67.9:1", "--mac", "02:00:00:00:01:0a",
 		"--applications", table, "--packages-list", table+".none")
 	for _, want := range []string{"line 2: \"lively\"", "there is no file " + table + ".none", "1 packages of"} {
-		if !strings.Contains(text[diagnosis.Warning], "applications: ") || !strings.Contains(text[diagnosis.Warning], want) {
+		warnings := text[diagnosis.Warning]
+		if !strings.Contains(warnings, "applications: ") || !strings.Contains(warnings, want) {
 			t.Errorf("%q is not in %s", want, text[diagnosis.Warning])
 		}
 	}
