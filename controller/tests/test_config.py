@@ -101,7 +101,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
             "x.toml: unknown key zzz; known keys: aggregate, bdp, capacity, cell, edca, events, exempt, identity,",
         ),
         ("[parameters]\npolicy = 'bdp'", "x.toml: unknown key parameters; its tables stand at the top of the file"),
-        ("policy = 'fair'", "x.toml: policy = 'fair': should be 'paper', 'bdp' or 'aggregate'"),
+        ("policy = 'fair'", "x.toml: policy = 'fair': expected paper, bdp, aggregate, MODULE:NAME"),
         ("mode = 1", "x.toml: mode = 1: should be 'observe' or 'control'"),
         ("bdp = 1", "x.toml: bdp = 1: should be a table, [bdp]"),
         ("limits = []", "x.toml: limits = []: should be a table, [limits]"),
@@ -181,7 +181,10 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[[cell]]\nssid = 'a'\n[cell.parameters]", "x.toml: unknown key cell.0.parameters; its tables stand in the"),
         ("[[cell]]\nssid = 'a'\nexempt = 1", "x.toml: cell.0.exempt = 1: expected true, false or a list of names"),
         ("[[cell]]\nssid = 'a'\nexempt = ['']", "x.toml: cell.0.exempt = ['']: expected true, false or a list of"),
-        ("[[cell]]\nssid = 'a'\npolicy = 'x'", "x.toml: cell.0.policy = 'x': should be 'paper', 'bdp' or 'aggregate'"),
+        (
+            "[[cell]]\nssid = 'a'\npolicy = 'x'",
+            "x.toml: cell.0.policy = 'x': expected paper, bdp, aggregate, MODULE:NAME",
+        ),
         (
             "[[cell]]\nssid = 'a'\n[[cell]]\nssid = 'b'\n[cell.bdp]\ngian = 1",
             "x.toml: unknown key cell.1.bdp.gian; did you mean cell.1.bdp.gain?",

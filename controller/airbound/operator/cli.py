@@ -572,7 +572,7 @@ def _explain(arguments: argparse.Namespace) -> int:
         if arguments.json:
             _print(display.as_json(response))
             return OK
-        lines = [explanation.explanation(response), *_advice(client, response)]
+        lines = [explanation.explanation(response)]
         mac = ""
         if isinstance(response, operations_pb2.ExplainTerminalResponse):
             mac = response.terminal.mac
@@ -582,6 +582,7 @@ def _explain(arguments: argparse.Namespace) -> int:
             mac = response.station.mac
         traffic = switches.traffic_of(client, mac)
         lines += ["", switches.station_traffic(traffic)] if traffic.stations else []
+        lines += _advice(client, response)
         _print("\n".join(lines))
         return OK
 

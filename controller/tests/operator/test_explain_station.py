@@ -52,6 +52,7 @@ def test_a_terminal_whose_agent_cannot_bound_has_its_access_points_limits(
     explained = operations_pb2.ExplainTerminalResponse(terminal=terminal, cell=of_cell)
     monkeypatch.setattr(Client, "explain", lambda _, __: explained)
     monkeypatch.setattr(Client, "explain_station", explain_station)
+    monkeypatch.setattr(Client, "stations", lambda _, __: operations_pb2.ListStationsResponse())
     monkeypatch.setattr(Client, "station_traffic", lambda _, __: operations_pb2.GetStationTrafficResponse())
     assert cli.main(["explain", "192.0.2.7", "--controller", "127.0.0.1:1", "--plain-text"]) == 0
     out = capsys.readouterr().out
