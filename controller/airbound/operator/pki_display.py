@@ -54,7 +54,7 @@ _JOIN = {
     "terminal": (
         ("Linux", "{give} | sudo airbound-phone join - && sudo systemctl enable --now airbound-phone"),
         ("Android, by adb", f"{{give}} | adb shell su -c '{_MODULE} join -'"),
-        ("Android, without", "{string}, as Download/airbound-join.txt; then the module's button in Magisk or KernelSU"),
+        ("Android, without", "as Download/airbound-join.txt, then the module's button in Magisk or KernelSU: {string}"),
     ),
 }
 """The line to paste, by what the device is. What `echo` is given is in no list of processes."""
