@@ -2,7 +2,7 @@
 """An access point with a certificate. It reports the phone of machine.py, which sends, and a station without an agent,
 which sends for some seconds and stops for as long: something to see for who watches.
 
-Usage: access_point.py TOKEN
+Usage: access_point.py TOKEN [CONTROLLER ENROLMENT]
 """
 
 import asyncio
@@ -29,9 +29,9 @@ BYTES_PER_MS = 1_534
 SENDS_MS = 6_000
 
 
-async def report(secured: Secured) -> None:
+async def report(controller: str, secured: Secured) -> None:
     """Every second, until it is ended."""
-    async with FakeAccessPoint(CONTROLLER, secured) as access_point:
+    async with FakeAccessPoint(controller, secured) as access_point:
         while True:
             ms = time.monotonic_ns() // 1_000_000
             now_and_then_ms = ms // (2 * SENDS_MS) * SENDS_MS + min(ms % (2 * SENDS_MS), SENDS_MS)
@@ -53,15 +53,15 @@ async def report(secured: Secured) -> None:
             await asyncio.sleep(EVERY_S)
 
 
-def main(token: str) -> None:
+def main(token: str, controller: str = CONTROLLER, enrolment: str = ENROLLMENT) -> None:
     """Connect as an agent does."""
     with tempfile.TemporaryDirectory() as directory:
         files = TlsFiles(Path(directory) / "access-point")
-        by_token(files, token, ENROLLMENT, ENROLLED_WITHIN_S, force=False)
+        by_token(files, token, enrolment, ENROLLED_WITHIN_S, force=False)
         identity = files.load(datetime.datetime.now(datetime.UTC))
     credentials = grpc.ssl_channel_credentials(identity.authorities_pem, identity.key_pem, identity.certificate_pem)
-    asyncio.run(report(Secured(credentials, identity.server_name)))
+    asyncio.run(report(controller, Secured(credentials, identity.server_name)))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

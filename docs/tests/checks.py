@@ -81,7 +81,7 @@ def agent(program: str) -> Callable[[list[str]], None]:
     """The program's own parser reads all options that stand before `--help`; what a device joins by stands last."""
 
     def check(words: list[str]) -> None:
-        given = [word for word in words if word != "..." and not word.startswith("airbound1:")]
+        given = [word for word in words if word not in {"...", "-"} and not word.startswith("airbound1:")]
         path = ROOT / "build" / program
         assert path.exists(), f"{path}: scripts/build.sh"
         done = subprocess.run([path, *given, "--help"], check=False, capture_output=True, text=True)

@@ -29,12 +29,12 @@ WAIT_S = 600.0
 _HOLD = """
 mkdir "$2"
 echo $$ >"$2/cgroup.procs"
-exec unshare --net --mount --pid --cgroup --fork --kill-child --mount-proc bash -euc "$3" machine "$1"
+exec unshare --net --mount --pid --cgroup --fork --kill-child --mount-proc bash -euc "$3" machine "$1" "$4"
 """
 _SETUP = f"""
 mount --make-rprivate /
 mount -t tmpfs none "$1"
-for place in etc var/lib; do
+for place in $2; do
 	mkdir -p "$1/upper/$place" "$1/scratch/$place"
 	mount -t overlay -o "lowerdir=/$place,upperdir=$1/upper/$place,workdir=$1/scratch/$place" none "/$place"
 done
@@ -97,6 +97,10 @@ class Started:
 class Machine:
     """A context manager."""
 
+    copied = "etc var/lib"
+    """Folders that are not the machine's own: what is written there is gone at the end."""
+    path = f"{ROOT}/.venv/bin:{ROOT}/build:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
     def __init__(self, directory: Path) -> None:
         self._upper = directory / "machine"
         self._cgroup = cgroup2() / f"airbound-documents-{os.getpid()}"
@@ -107,7 +111,7 @@ class Machine:
     def __enter__(self) -> Self:
         self._upper.mkdir()
         # A phone's agent attaches its programs to all of its machine, which is not to be all of this one.
-        hold = ["bash", "-euc", _HOLD, "hold", str(self._upper), str(self._cgroup), _SETUP]
+        hold = ["bash", "-euc", _HOLD, "hold", str(self._upper), str(self._cgroup), _SETUP, self.copied]
         self._holder = subprocess.Popen(hold, stdout=subprocess.PIPE, text=True)
         assert self._holder.stdout is not None
         if self._holder.stdout.readline() != "ready\n":
@@ -184,7 +188,7 @@ class Machine:
             "CHECKOUT": str(ROOT),
             "HOME": HOME,
             "LC_ALL": "C.UTF-8",
-            "PATH": f"{ROOT}/.venv/bin:{ROOT}/build:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "PATH": self.path,
             "TERM": "xterm-256color",
         }
 
