@@ -151,7 +151,7 @@ class Machine:
         """Start a command line that does not end by itself, on a terminal of its own."""
         ours, its = pty.openpty()
         process = subprocess.Popen(
-            self._inside(f"stty rows 40 cols 120; exec {text}"),
+            self._inside(f"stty rows 40 cols 120; exec env {text}"),
             stdin=its,
             stdout=its,
             stderr=its,

@@ -76,6 +76,8 @@ def test_configuration_that_is_shown_can_be_read(tmp_path: Path, block: Block) -
             found = found if "actions" in found else {"name": "shown", "actions": [found]}
             (tmp_path / "shown.json").write_text(json.dumps(found), encoding="utf-8")
             scenario.load(str(tmp_path / "shown.json"))
+        case "python":
+            compile(block.text, block.page, "exec")
         case "yaml":
             assert isinstance(yaml.safe_load(block.text), dict)
         case language:

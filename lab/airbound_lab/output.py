@@ -21,8 +21,3 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
-
-
-def file_name(mode: str) -> str:
-    """A mode's name as part of a file's: `MODE@config=FILE` may have slashes."""
-    return mode.replace("/", "_")

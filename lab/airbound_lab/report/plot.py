@@ -14,9 +14,9 @@ from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from airbound_lab.errors import UsageError
-from airbound_lab.output import file_name
 from airbound_lab.report import tables, trace_plot
 from airbound_lab.report.style import FAINT, INK, STYLE
+from airbound_lab.settings.modes import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from airbound_lab import output
 from airbound_lab.errors import LabError
 from airbound_lab.figures import applications as application_figures
 from airbound_lab.figures import capacity, grants, measure, senders
@@ -193,7 +192,7 @@ def run_one(
 def _directory(setting: Setting, task: Task) -> Path:
     if setting.logs is None:
         return Path(tempfile.mkdtemp(prefix="airbound-lab-"))
-    directory = setting.logs / f"{output.file_name(task.mode)}-{task.seed}"
+    directory = setting.logs / f"{modes.file_name(task.mode)}-{task.seed}"
     if directory.exists():
         shutil.rmtree(directory)
     directory.mkdir(parents=True)

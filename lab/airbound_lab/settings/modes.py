@@ -150,3 +150,8 @@ def controller_config(mode: Mode, text: str | None) -> str | None:
             f"--controller-config: the mode decides {EDCA}.enabled; leave it out, write the rest as a [{EDCA}] table"
         )
     return merged
+
+
+def file_name(mode: str) -> str:
+    """A mode's name as part of a file's: `MODE@config=FILE` may have slashes."""
+    return mode.replace("/", "_")

@@ -96,7 +96,7 @@ join() {
 	local download=$phone/data/media/0/Download
 	airbound enroll terminal phone-7 --host 192.0.2.1 --out "$work/phone-7.join"
 	head -c 90 "$work/phone-7.join" >"$download/airbound-join.txt"
-	on_phone "sh $module/action.sh" | grep 'must have the string' || die "action.sh does not say what is wrong"
+	on_phone "sh $module/action.sh" 2>&1 | grep 'must have the string' || die "action.sh does not say what is wrong"
 	[[ -e $download/airbound-join.txt ]] || die "action.sh has removed a file that it could not use"
 	cp "$work/phone-7.join" "$download/airbound-join.txt"
 	on_phone "sh $module/action.sh" | grep 'controller 192.0.2.1:50051' || die "action.sh has not joined"
