@@ -133,7 +133,7 @@ def test_installed_it_serves_and_makes_tokens_without_another_command(packages: 
         "runuser -u nobody -- airbound cells || echo nobody $?; stat -c '%U %a %n' /var/lib/airbound/ca/*;"
         "/usr/lib/airbound/bin/python3 -I -c 'import airbound; print(*airbound.__path__)'; pkill -u airbound",
     )  # fmt: skip
-    assert "No access point has reported.\n" in printed
+    assert "No access point has reported. " in printed
     assert re.search(r"^operator/alice +", printed, re.MULTILINE), printed
     assert re.search(r"^nobody [1-9]", printed, re.MULTILINE)  # who is not in the group does not reach the socket
     assert "/usr/lib/airbound/common/airbound\n" in printed
