@@ -50,7 +50,7 @@ def test_the_controller_lists_the_cell_and_its_station(found: dict[str, Any]) ->
     [cell] = found["cells"]["cells"]
     assert cell["bssid"] == BSSID
     head, row = found["table"].splitlines()
-    assert row.startswith(f"{BSSID}  new owner ")
+    assert re.match(rf"{BSSID} +kitchen +new owner ", row)
     assert row[head.index("STATIONS") :].split()[0] == "1"
     [station] = found["stations"]["stations"]
     assert station["mac"] == STATION

@@ -195,12 +195,13 @@ class Supervisor:
             places = Places(descriptors, *self._names, str(self.calls), str(directory / "admin"))
             limits = replace(self._limits, connections_max=_connections_max(self._limits.connections_max))
             with _memory(configuration.text(places, limits).encode()) as config:
-                # It must not outlive the controller: it would hold the port.
+                # It must not outlive the controller: it would hold the port. It goes back to the directory that it was
+                # started in, which its user may not be allowed to enter.
                 argv = ["--pdeathsig", "KILL", "--", self._program, "-db", "-f", f"/proc/self/fd/{config}"]
                 try:
                     self._process = await asyncio.create_subprocess_exec(
                         "setpriv", *argv, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-                        stderr=asyncio.subprocess.STDOUT, pass_fds=(*descriptors, own, trusted, config),
+                        stderr=asyncio.subprocess.STDOUT, pass_fds=(*descriptors, own, trusted, config), cwd="/",
                         env={"PATH": os.environ.get("PATH", os.defpath)},
                     )  # fmt: skip
                 except OSError as error:

@@ -86,6 +86,10 @@ async def test_nobody_else_may_use_its_sockets(world: World) -> None:
     assert sorted(path.name for path in directory.iterdir()) == ["admin", "calls"]  # no key, no configuration
 
 
+async def test_it_depends_on_no_directory_that_its_user_may_not_enter(world: World) -> None:
+    assert _directory(world.front.pid) == Path("/")
+
+
 async def test_a_process_that_dies_is_followed_by_another_and_agents_come_back(world: World) -> None:
     await world.live.uploading(1)
     first = world.front.pid
@@ -112,6 +116,10 @@ async def test_it_ends_with_its_controller(tmp_path: Path) -> None:
                 await asyncio.sleep(0.01)
     async with made:  # the port is free
         pass
+
+
+def _directory(pid: int) -> Path:
+    return Path(f"/proc/{pid}/cwd").readlink()
 
 
 def _is_there(pid: int) -> bool:

@@ -120,6 +120,7 @@ def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     hooks.handshakes = lambda: {"agents": 9}
     hooks.connections_closed = lambda: {("agents", "octets"): 2}
     hooks.connections_excessive = lambda: {"agents": 1}
+    hooks.front_processes = lambda: 1
     hooks.enrollment_processes = lambda: 1
     hooks.handshakes_failed = lambda: {"no_certificate": 2}
     hooks.connections = lambda: {"agents": PortCount(5, 2, 3, 4, 1)}

@@ -41,7 +41,7 @@ async def test_a_server_without_a_health_service_does_not_serve(capsys: pytest.C
         assert await probe(f"127.0.0.1:{port}") == 1
     finally:
         await other.stop(None)
-    assert "unimplemented" in capsys.readouterr().err
+    assert "not the one for operators" in capsys.readouterr().err
 
 
 def test_a_socket_that_never_answers_is_given_up() -> None:

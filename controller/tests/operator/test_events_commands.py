@@ -157,7 +157,7 @@ async def test_watching_one_cell_in_lines() -> None:
         await live.senders(1)
         async with running("watch", "--cell", BSSID, "--controller", live.operators) as process:
             shown = await line(process)
-            assert f"  cell          {BSSID}  ssid live  band -  stations 1  sending 1" in shown
+            assert f"  cell          {BSSID}  access point 127.0.0.1  ssid live  sending 1  " in shown
 
             async def change() -> None:
                 await live.report(MACS[0])

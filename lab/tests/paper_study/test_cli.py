@@ -56,7 +56,7 @@ def test_list_shows_what_would_be_run(
     study: Callable[..., int], made: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert study("--list") == 0
-    assert "uplink, aarf (2013), 9 phones, 256 ms" in capsys.readouterr().out
+    assert "uplink, 802.11g, aarf (2013), 9 phones, 256 ms" in capsys.readouterr().out
     assert made == []
     assert not (tmp_path / "out").exists()
 
