@@ -72,8 +72,8 @@ function limitsOf(views, devices) {
 
 	if (refused)
 		return (NEEDS_MODULES.test(refused.windows.refusal)
-			? _('nothing can be limited: %s. Next step: "apk add kmod-sched-core kmod-sched-bpf" on the access point, ' +
-				'then "service airbound-ap restart"')
+			? _('nothing can be limited: %s. Next step: "apk add kmod-sched-core kmod-sched-bpf" on the access ' +
+				'point, then "service airbound-ap restart"')
 			: _('nothing can be limited: %s. Next step: "airbound-ap doctor" on the access point'))
 			.format(refused.windows.refusal);
 
