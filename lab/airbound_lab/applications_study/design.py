@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab.compare.one_cell import OneCell
-from airbound_lab.errors import UsageError
 from airbound_lab.settings.application import Application, File, Live, Photos
+from airbound_lab.settings.lists import check_each_once, check_known
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import Action, Scenario
 
@@ -99,24 +99,19 @@ class Design:
 
     def check(self) -> None:
         """Raise UsageError if something is unknown, there twice, or impossible."""
-        for option, given, known in (
-            ("--cells", self.cells, CELLS),
-            ("--parts", self.parts, PARTS),
-            ("--senders", self.senders, SENDERS),
-        ):
-            for name in given:
-                if name not in known:
-                    raise UsageError(f"{option}: {name!r} is none of {', '.join(known)}")
-        for option, values in (
-            ("--cells", self.cells),
-            ("--parts", self.parts),
-            ("--senders", self.senders),
-            ("--terminals", self.terminals),
-            ("--video-terminals", self.video_terminals),
-            ("--seeds", self.seeds),
-        ):
-            if not values or len(set(values)) != len(values):
-                raise UsageError(f"{option}: at least one, and each only once")
+        check_known(
+            {"--cells": (self.cells, CELLS), "--parts": (self.parts, PARTS), "--senders": (self.senders, SENDERS)}
+        )
+        check_each_once(
+            {
+                "--cells": self.cells,
+                "--parts": self.parts,
+                "--senders": self.senders,
+                "--terminals": self.terminals,
+                "--video-terminals": self.video_terminals,
+                "--seeds": self.seeds,
+            }
+        )
 
     def cases(self) -> list[Case]:
         """All cells to be run, in the order of the tables.

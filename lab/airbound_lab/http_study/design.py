@@ -19,6 +19,7 @@ from typing import Any
 from airbound_lab.compare.one_cell import OneCell
 from airbound_lab.errors import UsageError
 from airbound_lab.settings.application import Http
+from airbound_lab.settings.lists import check_each_once, check_known
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import Action, Scenario
 
@@ -71,23 +72,17 @@ class Design:
 
     def check(self) -> None:
         """Raise UsageError if something is unknown, there twice, or impossible."""
-        for option, given, known in (
-            ("--cells", self.cells, CELLS),
-            ("--transactions", self.transactions, TRANSACTIONS),
-        ):
-            for name in given:
-                if name not in known:
-                    raise UsageError(f"{option}: {name!r} is none of {', '.join(known)}")
-        for option, values in (
-            ("--cells", self.cells),
-            ("--delays", self.delays_ms),
-            ("--uploads", self.uploads),
-            ("--transactions", self.transactions),
-            ("--modes", self.modes),
-            ("--seeds", self.seeds),
-        ):
-            if not values or len(set(values)) != len(values):
-                raise UsageError(f"{option}: at least one, and each only once")
+        check_known({"--cells": (self.cells, CELLS), "--transactions": (self.transactions, TRANSACTIONS)})
+        check_each_once(
+            {
+                "--cells": self.cells,
+                "--delays": self.delays_ms,
+                "--uploads": self.uploads,
+                "--transactions": self.transactions,
+                "--modes": self.modes,
+                "--seeds": self.seeds,
+            }
+        )
         lines = {CELLS[cell]["kernel_line"] for cell in self.cells}
         if len(lines) > 1:
             raise UsageError(f"--cells: of Linux {' and '.join(sorted(lines))}; a command boots one kernel")

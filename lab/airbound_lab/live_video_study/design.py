@@ -26,6 +26,7 @@ from airbound_lab.compare.one_cell import OneCell
 from airbound_lab.errors import UsageError
 from airbound_lab.settings import variant
 from airbound_lab.settings.application import Live
+from airbound_lab.settings.lists import check_each_once, check_known
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import Action, Scenario
 
@@ -84,20 +85,17 @@ class Design:
 
     def check(self) -> None:
         """Raise UsageError if something is unknown, there twice, or impossible."""
-        for option, given, known in (("--cells", self.cells, CELLS), ("--others", self.protocols, PROTOCOLS)):
-            for name in given:
-                if name not in known:
-                    raise UsageError(f"{option}: {name!r} is none of {', '.join(known)}")
-        for option, values in (
-            ("--cells", self.cells),
-            ("--terminals", self.terminals),
-            ("--videos", self.videos),
-            ("--others", self.protocols),
-            ("--modes", self.modes),
-            ("--seeds", self.seeds),
-        ):
-            if not values or len(set(values)) != len(values):
-                raise UsageError(f"{option}: at least one, and each only once")
+        check_known({"--cells": (self.cells, CELLS), "--others": (self.protocols, PROTOCOLS)})
+        check_each_once(
+            {
+                "--cells": self.cells,
+                "--terminals": self.terminals,
+                "--videos": self.videos,
+                "--others": self.protocols,
+                "--modes": self.modes,
+                "--seeds": self.seeds,
+            }
+        )
         if min(self.videos) < 1 or min(self.videos) > max(self.terminals):
             raise UsageError(f"--videos: {min(self.videos)}, of {max(self.terminals)} phones")
         others = min(terminals - videos for terminals, videos in self._sizes())

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from airbound_lab.applications_study.design import DELAY_MS, FILE_BYTES, SEND_BUFFER_BYTES
 from airbound_lab.compare.one_cell import OneCell
-from airbound_lab.errors import UsageError
 from airbound_lab.live_video_study import design as live_video
 from airbound_lab.live_video_study.design import PHONES_OF_2013, TODAY_N
 from airbound_lab.settings.application import File, Photos
+from airbound_lab.settings.lists import check_each_once, check_known
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import Action, Scenario
 
@@ -71,22 +71,24 @@ class Design:
 
     def check(self) -> None:
         """Raise UsageError if something is unknown, there twice, or impossible."""
-        for option, given, known in (
-            ("--cells", self.cells, CELLS),
-            ("--parts", self.parts, PARTS),
-            ("--connections", self.connections, CONNECTIONS),
-        ):
-            for name in given:
-                if name not in known:
-                    raise UsageError(f"{option}: {name!r} is none of {', '.join(known)}")
-        asked: tuple[tuple[str, tuple[object, ...]], ...] = (
-            ("--cells", self.cells), ("--terminals", self.terminals), ("--parts", self.parts),
-            ("--connections", self.connections), ("--pauses", self.pauses_s), ("--modes", self.modes),
-            ("--seeds", self.seeds),
-        )  # fmt: skip
-        for option, values in asked:
-            if not values or len(set(values)) != len(values):
-                raise UsageError(f"{option}: at least one, and each only once")
+        check_known(
+            {
+                "--cells": (self.cells, CELLS),
+                "--parts": (self.parts, PARTS),
+                "--connections": (self.connections, CONNECTIONS),
+            }
+        )
+        check_each_once(
+            {
+                "--cells": self.cells,
+                "--terminals": self.terminals,
+                "--parts": self.parts,
+                "--connections": self.connections,
+                "--pauses": self.pauses_s,
+                "--modes": self.modes,
+                "--seeds": self.seeds,
+            }
+        )
 
     def cases(self) -> list[Case]:
         """All cells to be run, in the order of the tables.

@@ -19,6 +19,7 @@ from typing import Literal
 from airbound_lab.compare.one_cell import OneCell
 from airbound_lab.errors import UsageError
 from airbound_lab.settings.application import File
+from airbound_lab.settings.lists import check_each_once, check_known
 from airbound_lab.settings.parameters import Parameters
 from airbound_lab.settings.scenario import Action, Scenario
 
@@ -70,23 +71,18 @@ class Design:
 
     def check(self) -> None:
         """Raise UsageError if something is unknown, there twice, or impossible."""
-        for option, given, known in (
-            ("--cells", self.cells, CELLS),
-            ("--sends", self.sends, SENDS),
-            ("--modes", self.modes, tuple(MODES)),
-        ):
-            for name in given:
-                if name not in known:
-                    raise UsageError(f"{option}: {name!r} is none of {', '.join(known)}")
-        for option, values in (
-            ("--cells", self.cells),
-            ("--delays", self.delays_ms),
-            ("--sends", self.sends),
-            ("--modes", self.modes),
-            ("--seeds", self.seeds),
-        ):
-            if not values or len(set(values)) != len(values):
-                raise UsageError(f"{option}: at least one, and each only once")
+        check_known(
+            {"--cells": (self.cells, CELLS), "--sends": (self.sends, SENDS), "--modes": (self.modes, tuple(MODES))}
+        )
+        check_each_once(
+            {
+                "--cells": self.cells,
+                "--delays": self.delays_ms,
+                "--sends": self.sends,
+                "--modes": self.modes,
+                "--seeds": self.seeds,
+            }
+        )
         if self.terminals < 2:  # noqa: PLR2004  # one of each
             raise UsageError(f"--terminals: {self.terminals}, but one is beside others")
 
