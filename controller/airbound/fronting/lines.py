@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What HAProxy writes to its log, by configuration.py: why a handshake failed, by the reasons of
-airbound/grpc/core_log.py; and what it says of itself. Lines of calls that ended early say nothing that the controller
-does not know.
+airbound/grpc/core_log.py; and its messages about itself. Lines of calls that ended early are not
+used: the controller has these itself.
 """
 
 import re
@@ -29,12 +29,12 @@ _TEXTS: Mapping[str, re.Pattern[str]] = {
         "wrong version number|http request|https proxy request|unexpected message|unexpected record|packet length too"
     ),
 }
-_SAYS = re.compile(r"\[(?P<level>ALERT|WARNING|NOTICE)\] +\(\d+\) : (?P<text>.*)")
+_MESSAGE = re.compile(r"\[(?P<level>ALERT|WARNING|NOTICE)\] +\(\d+\) : (?P<text>.*)")
 OTHER = "other"
 
 
-class Said(NamedTuple):
-    """Of itself."""
+class Message(NamedTuple):
+    """About itself."""
 
     is_bad: bool
     text: str
@@ -50,11 +50,11 @@ def failure(line: str) -> str | None:
     return known or next((reason for reason, pattern in _TEXTS.items() if pattern.search(text)), OTHER)
 
 
-def said(line: str) -> Said | None:
-    """What HAProxy says of itself; None: the line is of a peer, or empty."""
+def message(line: str) -> Message | None:
+    """HAProxy's message about itself; None: the line is about a peer, or empty."""
     if not line.strip() or line.startswith((f"{HANDSHAKE} ", f"{CALL} ")):
         return None
-    match = _SAYS.match(line)
+    match = _MESSAGE.match(line)
     if match is None:
-        return Said(is_bad=True, text=line)
-    return Said(match["level"] != "NOTICE", match["text"])
+        return Message(is_bad=True, text=line)
+    return Message(match["level"] != "NOTICE", match["text"])

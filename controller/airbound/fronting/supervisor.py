@@ -39,7 +39,7 @@ READ_OCTETS, LINE_OCTETS_MAX = 65_536, 4_096
 ADMIN_S = 5.0
 KEPT_FREE = 200
 """Of open files, for itself."""
-_TOLD = "Success"
+_DONE = "Success"
 _SESSION = re.compile(rf"^(0x[0-9a-f]+): proto=\S+ src=(\S+):(\d+) fe={configuration.FRONTEND} ", re.MULTILINE)
 
 Identity = Callable[[], tuple[bytes, bytes, bytes]]
@@ -143,7 +143,7 @@ class Supervisor:
                 answer = await self._ask(f"commit ssl {kind} {name}\n")
             except (OSError, TimeoutError) as error:
                 answer = str(error) or "no answer"
-            if _TOLD not in answer:
+            if _DONE not in answer:
                 text = f"it keeps the certificate before ({' '.join(answer.split())}); it is started again"
                 log.event("warning", "front", self._program, text)
                 if self._process is not None and self._process.returncode is None:
@@ -179,8 +179,8 @@ class Supervisor:
                 again_s = min(2 * again_s, AGAIN_MAX_S)
                 try:
                     reading = await self._launch()
-                except FrontError as error:
-                    log.event("warning", "front", self._program, str(error))
+                except OSError as error:
+                    log.event("warning", "front", self._program, f"cannot be started: {error.strerror or error}")
         finally:
             await self._ended(reading)
 
@@ -205,7 +205,7 @@ class Supervisor:
                         env={"PATH": os.environ.get("PATH", os.defpath)},
                     )  # fmt: skip
                 except OSError as error:
-                    raise FrontError(error.errno, f"cannot be started: {error.strerror}") from error
+                    raise FrontError(error.errno, error.strerror or str(error)) from error
         self._processes_total += 1
         if self._process.stdout is None:
             raise RuntimeError("a process that was given a pipe has none")
@@ -248,7 +248,7 @@ class Supervisor:
                 writer.transport.abort()
 
     async def _count(self) -> None:
-        """Tell of handshakes, until cancelled."""
+        """Count handshakes, until cancelled."""
         before = 0
         while True:
             await asyncio.sleep(COUNTED_EVERY_S)
@@ -271,7 +271,7 @@ class Supervisor:
         if reason is not None:
             self.failures[reason] += 1
             return
-        found = lines.said(line)
+        found = lines.message(line)
         if found is not None and found.is_bad:
             self._last_words = self._last_words or found.text
             log.event("warning", "front", self._program, found.text)

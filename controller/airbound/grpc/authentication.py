@@ -37,7 +37,7 @@ class Certified:
         fronted: bool = False,
     ) -> None:
         """`called` is called with the name of a port and the call of a peer that may make it; it returns the account
-        of the connection. If `fronted`, a front is at the other end of Unix sockets, and is believed.
+        of the connection. If `fronted`, calls by Unix sockets are a front's, with the fields of front_fields.py.
         """
         self._fronted = fronted
         self._called = called
@@ -110,7 +110,8 @@ def behind_a_front(context: Any, trust_domain: str) -> Certificate:
     """The certificate that the front has verified.
 
     Raises:
-        RefusedError: it tells of none, or not of TLS 1.3, or the certificate has no identity of the trust domain.
+        RefusedError: there is no certificate, or the connection is none of TLS 1.3, or the certificate has no identity
+            of the trust domain.
     """
     check_version(front_fields.tls_version(context))
     try:

@@ -3,8 +3,9 @@
 agents' calls on by a Unix socket (airbound/fronting). gRPC's own HTTP/2 has no limit on header blocks
 (docs/decisions/0053-a-front-for-agents.md); a front's has.
 
-It says who calls in three fields, which it removes from what its peers send. Whoever may connect to the socket is
-believed: it is in a directory that only the controller's user may enter.
+It adds the peer's certificate, TLS version, address and port to each call as fields of the names below, after it has
+removed fields of these names from what the peer sent. These are not verified again: the socket is in a directory that
+only the controller's user may enter.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ def is_behind(context: Any) -> bool:
 
 
 def peer_name(context: Any) -> str:
-    """A peer's name as gRPC writes it, by what the front says; gRPC's own where that says nothing."""
+    """A peer's name as gRPC writes it, from the fields; that of gRPC itself where they are missing."""
     address, port = _field(context, ADDRESS_FIELD), _field(context, PORT_FIELD)
     if not isinstance(address, str) or not address or not isinstance(port, str) or not port.isdecimal():
         return str(context.peer())
@@ -39,10 +40,10 @@ def peer_name(context: Any) -> str:
 
 
 def certificate_der(context: Any) -> bytes:
-    """The certificate that the peer proved to have, as the front verified it.
+    """The peer's certificate, whose key the peer has used in the front's handshake.
 
     Raises:
-        RefusedError: the front tells of none.
+        RefusedError: the field is missing.
     """
     found = _field(context, CERTIFICATE_FIELD)
     if not isinstance(found, bytes) or not found:
@@ -51,7 +52,7 @@ def certificate_der(context: Any) -> bytes:
 
 
 def tls_version(context: Any) -> str:
-    """Of the peer's connection; empty if the front does not tell."""
+    """Of the peer's connection; empty if the field is missing."""
     found = _field(context, VERSION_FIELD)
     return found if isinstance(found, str) else ""
 

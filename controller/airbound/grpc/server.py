@@ -17,7 +17,6 @@ from grpc_reflection.v1alpha import reflection
 
 from airbound.config import UNIX, Limits
 from airbound.fronting.configuration import Limits as FrontLimits
-from airbound.fronting.supervisor import FrontError
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
 from airbound.grpc.events_service import EVENTS_SERVICE, EventsService
@@ -192,9 +191,9 @@ async def start(
     if front is not None:
         try:
             await front.start()
-        except FrontError as error:
+        except OSError as error:
             keep.close()
-            raise ListenError(f"cannot listen on {listen}: {error.strerror}") from error
+            raise ListenError(f"cannot listen on {listen}: {error.strerror or error}") from error
     servicers = []
     for server, names in services.items():
         servicer = health.aio.HealthServicer()

@@ -206,7 +206,7 @@ def _with_join(text: str, joining: str) -> str:
 
 
 def _code(joining: str, stream: TextIO) -> str:
-    """The same as a QR code; empty where nobody could photograph it, or where it has no room."""
+    """The same as a QR code; empty if the output is no terminal, or a narrow one, or has no block characters."""
     from airbound.operator import color, qr
 
     if not stream.isatty() or os.environ.get("TERM") == "dumb":

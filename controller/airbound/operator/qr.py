@@ -11,8 +11,9 @@ _BLOCKS = {(0, 0): " ", (0, 1): "▄", (1, 0): "▀", (1, 1): "█"}  # dark abo
 
 
 def text(content: str, *, colours: bool) -> str:
-    """The code, of the smallest version that has room for the content, with error correction L: a screen does not get
-    dirty. In colours it is black on white; without, blocks are the light modules, as a dark terminal needs it.
+    """The code, of the smallest version that can contain the content, with the least error correction (L), since a
+    screen is not damaged as paper is. In colours it is black on white; without, blocks are the light modules, as a
+    dark terminal needs it.
     """
     rows = [bytes(row) for row in segno.make(content, error="l", micro=False).matrix_iter(border=QUIET_MODULES)]
     if len(rows) % 2:

@@ -44,16 +44,16 @@ def test_why_a_handshake_failed(line: str, reason: str | None) -> None:
     assert lines.failure(line) == reason
 
 
-def test_what_it_says_of_itself() -> None:
-    assert lines.said("[NOTICE]   (23) : haproxy version is 2.6.12") == (False, "haproxy version is 2.6.12")
-    assert lines.said("[ALERT]    (23) : config : parsing [x:3] : unknown") == (
+def test_messages_of_haproxy_about_itself() -> None:
+    assert lines.message("[NOTICE]   (23) : haproxy version is 2.6.12") == (False, "haproxy version is 2.6.12")
+    assert lines.message("[ALERT]    (23) : config : parsing [x:3] : unknown") == (
         True,
         "config : parsing [x:3] : unknown",
     )
-    assert lines.said("what nobody expects") == (True, "what nobody expects")
-    assert lines.said("handshake 192.0.2.1 0 x") is None
-    assert lines.said("call 192.0.2.1 CD 200") is None
-    assert lines.said("  ") is None
+    assert lines.message("what nobody expects") == (True, "what nobody expects")
+    assert lines.message("handshake 192.0.2.1 0 x") is None
+    assert lines.message("call 192.0.2.1 CD 200") is None
+    assert lines.message("  ") is None
 
 
 def test_whose_streams_are_whose() -> None:

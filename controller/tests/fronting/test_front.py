@@ -4,6 +4,7 @@ which run with it as well.
 """
 
 import asyncio
+import errno
 import os
 import signal
 import time
@@ -103,6 +104,25 @@ async def test_a_process_that_dies_is_followed_by_another_and_agents_come_back(w
     async with FakePhone(world.live.target, MACS[1], world.site.client("terminal", "b").secured()) as phone:
         await phone.report(upload(), monotonic_us=1)
         await phone.until(lambda: phone.reporting.interval_ms != 0)
+
+
+async def test_a_start_that_fails_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a free descriptor, say."""
+    real, failed = os.memfd_create, list[str]()
+
+    def without_descriptors(name: str, flags: int) -> int:
+        if not failed:
+            failed.append(name)
+            raise OSError(errno.EMFILE, "Too many open files")
+        return real(name, flags)
+
+    monkeypatch.setattr(os, "memfd_create", without_descriptors)
+    os.kill(world.front.pid, signal.SIGKILL)
+
+    async def again() -> bool:
+        return bool(failed) and world.front.processes_total() == 2
+
+    await world.live.until(again)
 
 
 async def test_it_ends_with_its_controller(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator is told of a choice."""
+"""The answer to an operator's choice."""
 
 import pytest
 
