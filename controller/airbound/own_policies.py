@@ -65,7 +65,7 @@ def _imported(module: str) -> Any:
     except ModuleNotFoundError as error:
         missing = error.name or module
         if f"{module}.".startswith(f"{missing}."):
-            text = f"Python finds no module {missing}: install it, or put its folder on PYTHONPATH"
+            text = f"there is no module {missing} where Python looks: install it, or put its folder on PYTHONPATH"
             raise PolicyError(text) from None
         raise PolicyError(f"module {module} needs {missing}, which is not installed") from error
     except Exception as error:

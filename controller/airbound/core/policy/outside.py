@@ -21,6 +21,7 @@ from airbound.core.policy.types import SEGMENTS_MAX, CellFacts, Policy, PolicyIn
 
 SHOWN_MAX_CHARACTERS = 120
 FORMULA_MAX_CHARACTERS = 500
+_FLAGS = ("uses_capacity", "uses_rtt_ratio", "shares_air", "widens")
 
 Function = Callable[[PolicyInput], Range]
 
@@ -73,7 +74,8 @@ class Outside(Policy):
             PolicyFailedError: it raised something, or returned no range.
         """
         if self._failure is not None or self._policy is None:
-            raise self._failure or PolicyFailedError(self.name)
+            # A new one each time: each raise of the same exception adds frames to its traceback, which is never freed.
+            raise PolicyFailedError(str(self._failure))
         try:
             answer = self._policy.decide(given)
         except Exception as error:
@@ -105,14 +107,13 @@ def outside(name: str, given: Any) -> type[Policy]:
         TypeError: it is neither a function nor a subclass of `Policy` that says what it uses.
     """
     if isinstance(given, type) and issubclass(given, Policy):
-        flags = ("uses_capacity", "uses_rtt_ratio", "shares_air", "widens")
-        missing = [flag for flag in flags if not isinstance(getattr(given, flag, None), bool)]
+        missing = [flag for flag in _FLAGS if not isinstance(getattr(given, flag, None), bool)]
         if missing:
             raise TypeError(f"the class says neither true nor false of {', '.join(missing)}")
-        values = {flag: getattr(given, flag) for flag in flags}
+        values = {flag: getattr(given, flag) for flag in _FLAGS}
     elif callable(given) and not isinstance(given, type):
         given = _of_function(given)
-        values = dict.fromkeys(("uses_capacity", "uses_rtt_ratio", "shares_air", "widens"), True)
+        values = dict.fromkeys(_FLAGS, True)
     else:
         raise TypeError("it is neither a function nor a subclass of airbound.core.policy.Policy")
     made = type(f"Outside[{name}]", (Outside,), {"name": name, "given": given, "__doc__": given.__doc__, **values})
@@ -156,9 +157,12 @@ def _checked(name: str, answer: object) -> Range:
 
 
 def _failed(name: str, error: Exception) -> PolicyFailedError:
-    """What was raised, and where in its source."""
+    """What was raised, and where: the innermost function, which may be a library's."""
     frames = traceback.extract_tb(error.__traceback__)
-    where = f", in {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
+    where = ""
+    if frames:
+        file = frames[-1].filename.replace("\\", "/").rpartition("/")[2]
+        where = f", in {frames[-1].name}, {file} line {frames[-1].lineno}"
     return PolicyFailedError(f"policy {name}: {type(error).__name__}: {_text(error)}{where}")
 
 

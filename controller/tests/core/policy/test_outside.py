@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A policy from outside of the controller: what it does wrongly frees the phones concerned, and nothing else."""
 
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from airbound.core.effects import Note
 from airbound.core.events import Reconfigured
 from airbound.core.parameters import Parameters
 from airbound.core.policy import POLICIES, CellFacts, Policy, PolicyInput, Range, register
-from airbound.core.policy.outside import PolicyFailedError
+from airbound.core.policy.outside import PolicyFailedError, outside
 from airbound.core.reasons import Code
 from airbound_testing.scenario import OTHER_SERVER, Scenario, mac, upload, uploading
 
@@ -203,3 +204,21 @@ def test_a_cell_that_gets_another_policy_is_well_again() -> None:
     assert all(phone.range() is None for phone in scenario.phones.values())
     scenario.do(Reconfigured(Parameters(policy="bdp"), ()))
     assert all(phone.range() is not None for phone in scenario.phones.values())
+
+
+def test_a_failure_that_lasts_takes_no_more_memory_with_each_decision() -> None:
+    """An exception that is raised again gets more frames each time, with all that their variables refer to."""
+
+    class Broken(Policy):
+        uses_capacity = uses_rtt_ratio = shares_air = widens = False
+
+        def __init__(self, _parameters: Parameters) -> None:
+            raise RuntimeError("no")
+
+    made = outside("mine:Broken", Broken)(Parameters())
+    depths = []
+    for _ in range(3):
+        with pytest.raises(PolicyFailedError) as caught:
+            made.decide(None)  # type: ignore[arg-type]
+        depths.append(len(list(traceback.walk_tb(caught.value.__traceback__))))
+    assert len(set(depths)) == 1
