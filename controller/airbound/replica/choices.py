@@ -6,7 +6,7 @@ A choice stands against the configuration file's value at that time: once the fi
 then, the file counts. One for a single cell, or of a class, stands until an operator ends it.
 
 A mode may be chosen for a time. The record has when it ends and what counts then, each replica ends it by its own
-clock, and a controller that starts later reads it as ended: nobody needs to be there for that.
+clock, and a controller that starts later reads it as ended: no command has to run until then.
 
 A choice that the store does not take is applied where it was made all the same, and written again until the store takes
 it, or has a later one of its name.
@@ -255,7 +255,8 @@ class KeptChoices:
                 exempt[name.removeprefix(EXEMPT)] = Choice(str(bool(chosen)).lower(), record.at_s)
             elif record.application is not None and chosen in CLASS_WORDS:
                 classes[record.application] = Choice(chosen, record.at_s)
-            if record.until_s:
+            counts = record.of_cell or (name == MODE and configured == self._mode)
+            if record.until_s and counts and chosen in MODES:
                 timed[name] = _Timed(record.until_s, next((known for known in MODES if known == record.then), None))
         self._timed = timed
         self._set_timer()
@@ -334,7 +335,7 @@ def _parsed(name: str, octets: bytes, now_s: float) -> _Record | None:
         until_s, then = float(record.get("until", 0.0)), record.get("then")
         of_cell = mac_text(mac_from_text(name.removeprefix(MODE_OF))) if name.startswith(MODE_OF) else ""
         application = _application(name) if name.startswith(CLASS_OF) else None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
     if not 0 <= until_s <= now_s + UNTIL_MOST_S:
         return None
@@ -353,7 +354,7 @@ def _chosen_at_s(octets: bytes | None) -> float:
     """When a record was written; long ago if there is none, or none that can be read."""
     try:
         return float(json.loads(octets or b"")["at"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return 0.0
 
 
