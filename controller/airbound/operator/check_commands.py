@@ -11,6 +11,7 @@ from airbound.operator.events_commands import FAILED, OK, Shell
 
 if TYPE_CHECKING:
     from airbound.operator.client import Client
+    from airbound.v1 import operations_pb2
 
 MINUTES = 10.0
 MINUTES_LEAST, MINUTES_MOST = 5.0, 60.0
@@ -46,6 +47,13 @@ def _check(arguments: argparse.Namespace, client: "Client", shell: Shell) -> int
     from airbound.operator.check import figures, run, text
 
     bssid = names.bssid_of(client, arguments.cell)
+    ends = next((choice.until for choice in client.configuration().choices if _is_for_a_time(choice, bssid)), "")
+    if ends:
+        return shell.fail(
+            f"the mode of {bssid} is for a time, until {ends}, and a check would end that: check after it, or end it by"
+            f" `airbound mode configured --cell {bssid}`",
+            FAILED,
+        )
     (cell,) = client.cells(bssid).cells
     clock = run.Clock(time.monotonic, time.sleep)
     _say(f"{run.turns_in(arguments.minutes)} turns of {run.TURN_S} s; the mode of {bssid} is as before afterwards")
@@ -59,7 +67,11 @@ def _check(arguments: argparse.Namespace, client: "Client", shell: Shell) -> int
     return OK
 
 
+def _is_for_a_time(choice: "operations_pb2.OperatorChoice", bssid: str) -> bool:
+    return choice.key == "mode" and choice.name == bssid and bool(choice.until)
+
+
 def _say(line: str) -> None:
-    """To whoever waits."""
+    """Write a line of progress to the error output."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()

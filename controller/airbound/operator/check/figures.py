@@ -5,7 +5,7 @@ Traffic changes by itself, slowly: a phone comes, a file ends. So turns alternat
 observe, and each turn is compared with the one beside it that has the other mode. Of a pair of turns the difference
 counts, as a ratio: d = ln(with / without). Of n pairs
     change = exp(mean d) - 1,  its interval = exp(mean d +- t(n - 1) s / sqrt(n)) - 1
-with s the deviation of d and t Student's quantile for 95 %. Only what lies outside the interval is a finding.
+with s the deviation of d and t Student's quantile for 95 %. Only an interval without zero is a finding.
 """
 
 from __future__ import annotations

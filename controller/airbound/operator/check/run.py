@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carries a check out: sets the cell's mode turn by turn, for little longer than the turn, and samples it each second.
 
-Nothing is left behind: each mode is for a time, ends at the controller, and leaves what stood before it.
+Each mode is for a time and ends at the controller, so that the mode before is in force again also if this is killed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def turns(source: Source, bssid: str, minutes: float, clock: Clock, said: Callab
             found.append(made)
             said(f"turn {number} of {count}, {mode}: {_text(made)}")
     finally:
-        source.set_mode("control", bssid, for_ms=END_MS)
+        source.set_mode("observe", bssid, for_ms=END_MS)  # applies nothing, whatever stands below it
     return found
 
 

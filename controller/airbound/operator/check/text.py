@@ -21,6 +21,7 @@ NO_RESULT = (
     f"fewer than {PAIRS_LEAST} pairs of turns in which somebody sent in both: have two phones or more upload for all of"
     " the time (a browser's speed test again and again, `iperf3 -c SERVER -t 600`), and check again"
 )
+_REPORT = "`airbound explain CELL` says why bounds are what they are; please report it."
 
 
 def text(found: Result, cell: operations_pb2.Cell, version: str) -> str:
@@ -38,15 +39,17 @@ def verdict(found: Result) -> str:
     """Whether it is worth it here."""
     carried, rtt = found.carried.verdict, found.rtt.verdict if found.rtt is not None else 0
     if carried < 0:
-        return "It costs throughput here: `airbound explain CELL` says why bounds are what they are; please report it."
+        return f"It costs throughput here: {_REPORT}"
+    if carried > 0 and rtt > 0:
+        return f"More is carried, and round trips are longer: {_REPORT}"
     if carried > 0 or rtt < 0:
         return (
             "It is worth it here: "
-            + ("more is carried" if carried > 0 else "as much is carried")
+            + ("more is carried" if carried > 0 else "no difference in what is carried")
             + (", and round trips are shorter." if rtt < 0 else ".")
         )
     if rtt > 0:
-        return "Round trips are longer with it: `airbound explain CELL` says what holds it back; please report it."
+        return f"Round trips are longer with it: {_REPORT}"
     return "No difference was found: with one sender, or a wire that is slower than the air, there is none to find."
 
 

@@ -90,7 +90,7 @@ def test_one_that_ends_in_an_error_or_is_interrupted_leaves_nothing(before: str)
     assert cell.in_force() == before
 
 
-def test_one_that_is_killed_leaves_nothing_within_a_minute() -> None:
+def test_the_mode_before_is_in_force_65_s_after_one_that_is_killed() -> None:
     cell = Cell("control")
     cell.set_mode("observe", BSSID, for_ms=run.TURN_S * 1000 + run.LEFT_OVER_MS)
     cell.wait_s(66)
@@ -110,7 +110,7 @@ SHOWN = operations_pb2.Cell(stations=5, policy="aggregate", band=access_point_pb
     ("gain", "verdict"),
     [
         (0.5, "It is worth it here: more is carried, and round trips are shorter."),
-        (0.0, "It is worth it here: as much is carried, and round trips are shorter."),
+        (0.0, "It is worth it here: no difference in what is carried, and round trips are shorter."),
         (-0.3, "It costs throughput here: `airbound explain CELL` says"),
     ],
 )
