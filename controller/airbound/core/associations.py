@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which cell a station is in, by what access points report of it and by what its phone reports of itself.
 
-An access point is not told that a phone left, and lists it until it has been silent for minutes; a repeater may list
-its upstream's stations; and an access point may list whatever it likes. So a station that several cells report is in
-one of them by these rules, in this order:
+An access point gets no message when a phone leaves, and lists it until it has been silent for minutes; a repeater may
+list its upstream's stations; and an access point may list any station. So a station that several cells report is in one
+of them by these rules, in this order:
 
 - not in a cell that does not hear it: its phone has reported to the controller while the cell's counters of it stood
   still, or the cell's access point is silent; nor in one that reports other IP addresses than the phone's, if another
@@ -15,7 +15,7 @@ one of them by these rules, in this order:
   not known yet it is where it associated last;
 - if it was in none, in one that claims that it associated later than where it was, or that hears it.
 
-A phone's word counts for its own station. What a phone reports of its cell does not count.
+A phone's reports count for its own station. What a phone reports of its cell does not count.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enrolment's process: it alone talks to peers without a certificate."""
+"""Enrolment's process: only it has connections with peers without a certificate."""

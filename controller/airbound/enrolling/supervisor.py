@@ -9,7 +9,6 @@ Nothing else of the controller depends on it.
 import asyncio
 import contextlib
 import os
-import signal
 import socket
 import sys
 from collections import Counter
@@ -19,7 +18,7 @@ from typing import Any
 from airbound.enrolling import messages
 from airbound.enrolling.front import CAUSES, Cause, FrontLimits
 from airbound.enrolling.messages import Call, Counts
-from airbound.runtime import listening, log
+from airbound.runtime import child, listening, log
 
 SILENT_S = 30.0  # a process counts each second
 AGAIN_FIRST_S, AGAIN_MAX_S = 1.0, 60.0
@@ -114,7 +113,10 @@ class Supervisor:
         while True:
             await self._somebody()
             began_s = loop.time()
-            why = await self._one()
+            try:
+                why = await self._one()
+            except OSError as error:  # no descriptor is left, say
+                why = str(error)
             if loop.time() - began_s >= STEADY_S:
                 again_s = AGAIN_FIRST_S
             log.event("warning", "enrolling", self.endpoint, f"its process ended: {why}; again in {again_s:g} s")
@@ -151,7 +153,13 @@ class Supervisor:
                 return f"it cannot be started: {error}"
             self._processes_total += 1
             its.close()
-            reader, writer = await asyncio.open_unix_connection(sock=ours.dup(), limit=messages.LINE_OCTETS_MAX)
+            try:
+                reader, writer = await asyncio.open_unix_connection(sock=ours.dup(), limit=messages.LINE_OCTETS_MAX)
+            except OSError:
+                self._process.kill()
+                await child.ended(self._process, END_WITHIN_S)
+                self._process = None
+                raise
         self._writer = writer
         why = "the controller stops"
         try:
@@ -162,7 +170,7 @@ class Supervisor:
             writer.transport.abort()
             for call in self._calls:
                 call.cancel()
-            why += await self._ended(self._process)
+            why += await child.ended(self._process, END_WITHIN_S)
             self._process = None
         return why
 
@@ -198,7 +206,11 @@ class Supervisor:
                 "kind": "refusal", "status": "RESOURCE_EXHAUSTED", "text": "too many at once", "code": ""
             }  # fmt: skip
         else:
-            answer = await self._answer(call)
+            try:
+                answer = await self._answer(call)
+            except Exception as error:  # noqa: BLE001  # a device is answered whatever has failed here
+                log.event("warning", "enrolling", self.endpoint, f"{type(error).__name__}: {error}")
+                answer = {"kind": "refusal", "status": "INTERNAL", "text": "internal error", "code": ""}
         if self._writer is not None:
             self._writer.write(messages.line({"call": call.call, **answer}))
             with contextlib.suppress(OSError):
@@ -230,17 +242,3 @@ class Supervisor:
         log.event("warning", "connections", "enrollment", text)
         self._unwarned[cause] = 0
         self._most[cause].clear()
-
-    @staticmethod
-    async def _ended(process: asyncio.subprocess.Process) -> str:
-        """Wait for the process' end, and see to it."""
-        try:
-            await asyncio.wait_for(process.wait(), END_WITHIN_S)
-        except (TimeoutError, asyncio.CancelledError):
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        code = process.returncode or 0
-        if code < 0:
-            return f" ({signal.Signals(-code).name})"
-        return f" (exit {code})"

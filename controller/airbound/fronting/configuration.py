@@ -2,8 +2,8 @@
 """The configuration of HAProxy (2.5 and later) as a front of the agents' port; pure.
 
 A header block has to fit into one buffer, whatever frames it comes in; what a peer does beside calls costs HAProxy's
-process and not the controller's. HAProxy verifies certificates, and says in fields whose names nobody else can send who
-calls (airbound/grpc/front_fields.py).
+process and not the controller's. HAProxy verifies certificates, and adds fields about the peer to each call, of
+names that it removes from what peers send (airbound/grpc/front_fields.py).
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,10 @@ HANDSHAKE, CALL = "handshake", "call"
 """What a line of the log is about, its first word."""
 FRONTEND = "agents"
 FIELD_PREFIX = "airbound-peer-"
+CERTIFICATE_FIELD = f"{FIELD_PREFIX}certificate-bin"
+"""DER; gRPC takes base64 out of a field of such a name."""
+VERSION_FIELD = f"{FIELD_PREFIX}tls"
+ADDRESS_FIELD, PORT_FIELD = f"{FIELD_PREFIX}address", f"{FIELD_PREFIX}port"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where it finds what the controller gives it."""
+    """Paths and descriptors that HAProxy is given."""
 
     listening: Sequence[int]
     """Descriptors of sockets that listen for agents."""
@@ -93,10 +97,10 @@ frontend {FRONTEND}
 {binds}
 \thttp-request set-tos {CONTROL_TOS:#x}
 \thttp-request del-header {FIELD_PREFIX} -m beg
-\thttp-request set-header {FIELD_PREFIX}certificate-bin %[ssl_c_der,base64]
-\thttp-request set-header {FIELD_PREFIX}tls %[ssl_fc_protocol]
-\thttp-request set-header {FIELD_PREFIX}address %[src]
-\thttp-request set-header {FIELD_PREFIX}port %[src_port]
+\thttp-request set-header {CERTIFICATE_FIELD} %[ssl_c_der,base64]
+\thttp-request set-header {VERSION_FIELD} %[ssl_fc_protocol]
+\thttp-request set-header {ADDRESS_FIELD} %[src]
+\thttp-request set-header {PORT_FIELD} %[src_port]
 \tdefault_backend controller
 
 backend controller

@@ -45,7 +45,7 @@ def failure(line: str) -> str | None:
     words = line.split(" ", 3)
     if words[0] != HANDSHAKE:
         return None
-    code, text = (words[2] if len(words) > 2 else ""), (words[3] if len(words) > 3 else "")  # noqa: PLR2004
+    code, text = [*words, "", "", ""][2:4]
     known = _X509_ERRORS.get(int(code)) if code.isdecimal() else None
     return known or next((reason for reason, pattern in _TEXTS.items() if pattern.search(text)), OTHER)
 

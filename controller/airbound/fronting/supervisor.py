@@ -12,7 +12,6 @@ import os
 import re
 import resource
 import shutil
-import signal
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import Address, address_from_text, unmapped
 from airbound.fronting import configuration, lines
 from airbound.fronting.configuration import Limits, Places
-from airbound.runtime import listening, log
+from airbound.runtime import child, listening, log
 
 if TYPE_CHECKING:
     import socket
@@ -63,8 +62,8 @@ class Supervisor:
         self._process: asyncio.subprocess.Process | None = None
         self._task: asyncio.Task[None] | None = None
         self._names: tuple[str, str] = ("", "")
-        self._part = b""
-        self._last_words = ""
+        self._identity_is_new = False
+        self._complaint = ""
 
     def processes_total(self) -> int:
         """How many have been started."""
@@ -144,9 +143,10 @@ class Supervisor:
             except (OSError, TimeoutError) as error:
                 answer = str(error) or "no answer"
             if _DONE not in answer:
-                text = f"it keeps the certificate before ({' '.join(answer.split())}); it is started again"
-                log.event("warning", "front", self._program, text)
+                self._identity_is_new = True  # for one that is being started with the identity before
                 if self._process is not None and self._process.returncode is None:
+                    text = f"it keeps the certificate before ({' '.join(answer.split())}); it is started again"
+                    log.event("warning", "front", self._program, text)
                     self._process.terminate()
                 return
 
@@ -173,7 +173,7 @@ class Supervisor:
                     counting.cancel()
                 if loop.time() - began_s >= STEADY_S:
                     again_s = AGAIN_FIRST_S
-                why = f"it ended{await self._ended(reading)}"
+                why = f"it ended{await self._ended(reading)}" if process is not None else "it is not there"
                 log.event("warning", "front", self._program, f"{why}; again in {again_s:g} s")
                 await asyncio.sleep(again_s)
                 again_s = min(2 * again_s, AGAIN_MAX_S)
@@ -189,14 +189,15 @@ class Supervisor:
         directory, descriptors = self._directory, [one.fileno() for one in self._sockets]
         if directory is None:
             raise RuntimeError("it does not listen")
+        self._identity_is_new, self._complaint = False, ""
         certificate, authorities = self._pem()
         with _memory(certificate) as own, _memory(authorities) as trusted:
             self._names = (f"/proc/self/fd/{own}", f"/proc/self/fd/{trusted}")
             places = Places(descriptors, *self._names, str(self.calls), str(directory / "admin"))
             limits = replace(self._limits, connections_max=_connections_max(self._limits.connections_max))
             with _memory(configuration.text(places, limits).encode()) as config:
-                # It must not outlive the controller: it would hold the port. It goes back to the directory that it was
-                # started in, which its user may not be allowed to enter.
+                # It must not outlive the controller: the port would stay in use. HAProxy returns to the directory that
+                # it was started in, which its user may not be allowed to enter.
                 argv = ["--pdeathsig", "KILL", "--", self._program, "-db", "-f", f"/proc/self/fd/{config}"]
                 try:
                     self._process = await asyncio.create_subprocess_exec(
@@ -205,8 +206,11 @@ class Supervisor:
                         env={"PATH": os.environ.get("PATH", os.defpath)},
                     )  # fmt: skip
                 except OSError as error:
-                    raise FrontError(error.errno, error.strerror or str(error)) from error
+                    why = f"setpriv (util-linux), which starts {self._program}: {error.strerror or error}"
+                    raise FrontError(error.errno, why) from error
         self._processes_total += 1
+        if self._identity_is_new:
+            self._process.terminate()
         if self._process.stdout is None:
             raise RuntimeError("a process that was given a pipe has none")
         return asyncio.create_task(self._read(self._process.stdout))
@@ -226,8 +230,8 @@ class Supervisor:
                     await asyncio.sleep(0.02)
         except TimeoutError as error:
             raise FrontError(0, f"{self._program} does not answer") from error
-        await asyncio.sleep(0.1)  # its last words are in the pipe
-        raise FrontError(0, f"{self._program}: {self._last_words or 'it ended at once'}")
+        await asyncio.sleep(0.1)  # what it wrote is in the pipe
+        raise FrontError(0, f"{self._program}: {self._complaint or 'it ended at once'}")
 
     async def _ask(self, command: str) -> str:
         """Ask it by its socket.
@@ -258,11 +262,12 @@ class Supervisor:
                 before = begun
 
     async def _read(self, output: asyncio.StreamReader) -> None:
+        part = b""
         while data := await output.read(READ_OCTETS):
-            *whole, self._part = (self._part + data).split(b"\n")
-            if len(self._part) > LINE_OCTETS_MAX:
-                whole.append(self._part)
-                self._part = b""
+            *whole, part = (part + data).split(b"\n")
+            if len(part) > LINE_OCTETS_MAX:
+                whole.append(part)
+                part = b""
             for line in whole:
                 self._take(line.decode(errors="replace"))
 
@@ -273,7 +278,7 @@ class Supervisor:
             return
         found = lines.message(line)
         if found is not None and found.is_bad:
-            self._last_words = self._last_words or found.text
+            self._complaint = self._complaint or found.text  # the first one has the cause
             log.event("warning", "front", self._program, found.text)
 
     async def _ended(self, reading: "asyncio.Task[None]") -> str:
@@ -283,17 +288,11 @@ class Supervisor:
             return ""
         if process.returncode is None:
             process.terminate()
-            try:
-                await asyncio.wait_for(process.wait(), END_WITHIN_S)
-            except (TimeoutError, asyncio.CancelledError):
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+        how = await child.ended(process, END_WITHIN_S)
         self._process = None
         await asyncio.wait([reading], timeout=END_WITHIN_S)
         reading.cancel()
-        code = process.returncode or 0
-        return f" ({signal.Signals(-code).name})" if code < 0 else f" (exit {code})"
+        return how
 
 
 def sessions_of(listed: str, address: Address, port: int) -> list[str]:

@@ -19,7 +19,6 @@ from airbound.pki.revocation import Revocations
 from airbound.runtime.octets import Account
 
 TLS_VERSION = "TLSv1.3"  # as gRPC names it
-UNIX_PEER = "unix:"
 
 
 class Certified:
@@ -47,7 +46,7 @@ class Certified:
 
     def identify(self, role: Role, context: Any) -> Peer:
         """By the certificate, and the address that the connection comes from."""
-        if role == "operator" and not self._fronted and context.peer().startswith(UNIX_PEER):
+        if role == "operator" and not self._fronted and front_fields.is_behind(context):
             return Peer(*plain_text(role, context.peer()))
         peer = self.identify_any(context)
         if peer.principal.role != role:

@@ -11,19 +11,16 @@ only the controller's user may enter.
 from typing import TYPE_CHECKING, Any
 
 from airbound.core.reasons import Code, Reason, RefusedError
+from airbound.fronting.configuration import ADDRESS_FIELD, CERTIFICATE_FIELD, PORT_FIELD, VERSION_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNIX_PEER = "unix:"
-CERTIFICATE_FIELD = "airbound-peer-certificate-bin"
-"""DER; gRPC takes base64 out of a field of such a name."""
-VERSION_FIELD = "airbound-peer-tls"
-ADDRESS_FIELD, PORT_FIELD = "airbound-peer-address", "airbound-peer-port"
 
 
 def is_behind(context: Any) -> bool:
-    """Whether a call of the agents' port came by the Unix socket, which is the front's alone."""
+    """Whether a call came by a Unix socket: among those for agents only the front's is one."""
     name: str = context.peer()
     return name.startswith(UNIX_PEER)
 

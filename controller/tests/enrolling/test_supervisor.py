@@ -220,7 +220,7 @@ async def test_a_port_that_is_taken(world: World) -> None:
 
 
 async def test_the_port_of_a_channel_is_that_of_grpc(world: World) -> None:
-    """Whoever speaks plain text there gets no answer."""
+    """A peer that sends plain text there gets no answer."""
     async with grpc.aio.insecure_channel(world.live.running.enrollment) as to:
         stub: Any = enrollment_pb2_grpc.EnrollmentServiceStub(to)
         with pytest.raises(grpc.aio.AioRpcError) as caught:

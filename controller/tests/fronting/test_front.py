@@ -6,6 +6,7 @@ which run with it as well.
 import asyncio
 import errno
 import os
+import resource
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -22,13 +23,17 @@ from airbound.core.reasons import Code
 from airbound.grpc import front_fields, server
 from airbound.grpc.security import Security
 from airbound.grpc.session import REASON_KEY
+from airbound.pki import files
 from airbound.pki.authority import new_key
 from airbound.v1 import enrollment_pb2, enrollment_pb2_grpc, terminal_pb2_grpc
 from airbound_testing import processes
+from airbound_testing.abuse import PATH, Abuser
 from airbound_testing.agents import WAIT_S, FakePhone, channel
 from airbound_testing.live import MACS, LiveController, upload
 from airbound_testing.pki import Site, request
 from airbound_testing.processes import haproxy_program
+
+FLOODS_ENDED, GROWTH_MAX_MB = 100, 30
 
 
 class World:
@@ -92,6 +97,31 @@ async def test_it_depends_on_no_directory_that_its_user_may_not_enter(world: Wor
     assert _directory(world.front.pid) == Path("/")
 
 
+async def test_header_blocks_without_an_end_cost_the_controller_nothing(world: World, tmp_path: Path) -> None:
+    """Of gRPC's own HTTP/2 each octet of them takes seven."""
+    (phone,) = await world.live.uploading(1)
+    client = world.site.client("terminal", "evil")
+    files.write(tmp_path / "certificate.pem", files.pem([client.certificate]))
+    files.write(tmp_path / "key.pem", files.key_pem(client.key))
+    abuser, before_mb = Abuser(world.live.target, tmp_path), _rss_mb()
+    flooding = asyncio.create_task(abuser.floods("continuation", 4, PATH))
+
+    async def ended_often() -> bool:
+        return abuser.did["floods ended"] >= FLOODS_ENDED
+
+    await world.live.until(ended_often)
+    sets = phone.sets
+    for sending in (3, 1):
+        for _ in range(2):
+            await world.live.report(*MACS[:sending])
+    await phone.until(lambda: phone.sets > sets)  # while the flood goes on
+    flooding.cancel()
+    await asyncio.wait([flooding])
+    abuser.close_all()
+    assert len(world.security.streams) == 2  # nothing of it has become a call
+    assert _rss_mb() - before_mb < GROWTH_MAX_MB
+
+
 async def test_a_process_that_dies_is_followed_by_another_and_agents_come_back(world: World) -> None:
     await world.live.uploading(1)
     first = world.front.pid
@@ -140,6 +170,11 @@ async def test_it_ends_with_its_controller(tmp_path: Path) -> None:
                 await asyncio.sleep(0.01)
     async with made:  # the port is free
         pass
+
+
+def _rss_mb() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 1e6
 
 
 def _directory(pid: int) -> Path:
