@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def rates(title: str, every: Sequence[Found]) -> Figure:
         figure = Figure(figsize=(2.2 * len(ways) + 0.8, 3.0), layout="constrained")
         panels = figure.subplots(1, len(ways), squeeze=False, sharey=True)[0]
         for axes, way in zip(panels, ways, strict=True):
-            for mode, colour in zip(modes, COLOURS, strict=False):
+            for mode, colour in zip(modes, itertools.cycle(COLOURS), strict=False):
                 own = sorted(
                     (found.condition.uploads, statistics.fmean(found.per_s))
                     for found in every

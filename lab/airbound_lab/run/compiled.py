@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from airbound_lab.errors import LabError
 from airbound_lab.plan import guest_paths
+from airbound_lab.run.cache import cache_directory
 
 if TYPE_CHECKING:
     from airbound_lab.plan.guest_paths import Programs
@@ -31,21 +32,13 @@ KEPT_S = 14 * 24 * 3600.0
 """Directories that no run has used for this long are removed."""
 
 
-def cache_directory() -> Path:
-    """Return where compiled modules are kept, as scripts/lib.sh and lab/kernel/build.sh name the cache."""
-    root = os.environ.get("AIRBOUND_CACHE")
-    if root:
-        return Path(root) / "python"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "airbound" / "python"
-
-
 def with_compiled(programs: Programs, cache: Path | None = None) -> Programs:
     """Return the programs with a directory of compiled modules, which is made now if there is none for them yet.
 
     Raises:
         LabError: a source does not compile, or the directory cannot be made.
     """
-    cache = cache or cache_directory()
+    cache = cache or cache_directory() / "python"
     directory = cache / _key(programs)
     try:
         cache.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from airbound_lab.errors import LabError, MissingError, UsageError
 from airbound_lab.plan import applications as application_plan
 from airbound_lab.plan.guest_paths import Programs
 from airbound_lab.run import policies
+from airbound_lab.run.cache import cache_directory
 from airbound_lab.settings import variant
 from airbound_lab.settings.values import DEFAULT_KERNEL_LINE
 
@@ -194,12 +195,6 @@ def kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:
             f"no kernel at {path}; build it with {BUILD_SCRIPT} --line {line}, or set --kernel or {KERNEL_VARIABLE}"
         )
     return path
-
-
-def cache_directory() -> Path:
-    """Where is kept what takes long to make; as scripts/lib.sh has it."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("AIRBOUND_CACHE") or caches / "airbound")
 
 
 def built_kernel(given: str | None, line: KernelLine = DEFAULT_KERNEL_LINE) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.machinery
-import os
 import shutil
 import sys
 import tempfile
@@ -18,16 +17,10 @@ from typing import TYPE_CHECKING
 
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.plan import guest_paths
+from airbound_lab.run.cache import cache_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-
-def cache_directory() -> Path:
-    """Return where they are kept, beside the other things that take the place of the host's."""
-    root = os.environ.get("AIRBOUND_CACHE")
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return (Path(root) if root else caches / "airbound") / "policies"
 
 
 def staged(policies: Iterable[str], cache: Path | None = None) -> tuple[tuple[str, str], ...]:
@@ -40,34 +33,39 @@ def staged(policies: Iterable[str], cache: Path | None = None) -> tuple[tuple[st
         LabError: the directory cannot be made.
     """
     return tuple(
-        (policy, str(_staged(policy.partition(":")[0], cache or cache_directory())))
+        (policy, str(_staged(policy.partition(":")[0], cache or cache_directory() / "policies")))
         for policy in dict.fromkeys(filter(None, policies))
     )
 
 
 def _staged(module: str, cache: Path) -> Path:
-    source = _source(module)
-    files = _files(source)
-    directory = (
-        cache / hashlib.sha256("\n".join(f"{name} {_hash(file)}" for name, file in files).encode()).hexdigest()[:16]
-    )
-    if directory.is_dir():
-        return directory
     try:
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(dir=cache))
+        files = _files(_source(module))
+        contents = "\n".join(f"{name} {_hash(file)}" for name, file in files)
+        directory = cache / hashlib.sha256(contents.encode()).hexdigest()[:16]
+        if not directory.is_dir():
+            cache.mkdir(parents=True, exist_ok=True)
+            _make(directory, files)
+    except OSError as error:
+        raise LabError(f"policy {module} in {cache}: {error}") from error
+    return directory
+
+
+def _make(directory: Path, files: Iterable[tuple[str, Path]]) -> None:
+    """Make the directory, whole or not at all."""
+    partial = Path(tempfile.mkdtemp(dir=directory.parent))
+    try:
         partial.chmod(0o755)
         for name, file in files:
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, partial / name)
         guest_paths.have_caches(str(partial))
-        if directory.is_dir():  # another process was faster
-            shutil.rmtree(partial)
-        else:
-            partial.rename(directory)
-    except OSError as error:
-        raise LabError(f"policy {module} in {cache}: {error}") from error
-    return directory
+        partial.rename(directory)
+    except OSError:
+        if not directory.is_dir():  # otherwise another process was faster
+            raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _source(module: str) -> Path:

@@ -14,7 +14,7 @@ import fcntl
 import os
 from typing import TYPE_CHECKING
 
-from airbound_lab.run import host
+from airbound_lab.run.cache import cache_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def own_processor(locks: Path | None = None) -> Iterator[frozenset[int]]:
     with contextlib.ExitStack() as stack:
         # Without a place for the locks, as in a read-only home, guests share the processors.
         with contextlib.suppress(OSError):
-            locks = locks or host.cache_directory() / "processors"
+            locks = locks or cache_directory() / "processors"
             locks.mkdir(parents=True, exist_ok=True)
             for number in sorted(allowed):
                 # Not for writing, and so not to be emptied; closed in the programs that are started meanwhile.

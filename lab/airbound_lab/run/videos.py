@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from airbound_lab.errors import LabError, MissingError
 from airbound_lab.plan import applications
 from airbound_lab.run import host
+from airbound_lab.run.cache import cache_directory
 from airbound_lab.settings.application import FRAMES_PER_S
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def directory_with(wanted: Iterable[Live], cache: Path | None = None) -> Path:
     if ffmpeg is None:
         raise MissingError("this machine lacks ffmpeg; install with: apt-get install ffmpeg (or: make setup)")
     recipe = hashlib.sha256(Path(__file__).read_bytes() + host.sha256(Path(ffmpeg)).encode()).hexdigest()[:16]
-    directory = (cache or host.cache_directory()) / "videos" / recipe
+    directory = (cache or cache_directory()) / "videos" / recipe
     directory.mkdir(parents=True, exist_ok=True)
     for application in sorted(set(wanted), key=applications.video_file):
         path = directory / applications.video_file(application)
