@@ -3353,7 +3353,8 @@ type SetModeRequest struct {
 	Bssid string `protobuf:"bytes,2,opt,name=bssid,proto3" json:"bssid,omitempty"`
 	// End what an operator chose, instead of `mode`: the mode is the configured one then.
 	Configured bool `protobuf:"varint,3,opt,name=configured,proto3" json:"configured,omitempty"`
-	// Only for this time, at most a day: then what an operator had chosen before is in force again, also after a restart.
+	// Only for this time, at most a day: then what an operator had chosen before for the same (all, or that cell) is in
+	// force again, also after a restart. MODE_OBSERVE for all ends each MODE_CONTROL of a cell for good.
 	// 0: until an operator ends it.
 	ForMs         uint64 `protobuf:"varint,4,opt,name=for_ms,json=forMs,proto3" json:"for_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
