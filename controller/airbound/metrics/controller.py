@@ -24,15 +24,17 @@ from airbound.runtime.histogram import BOUNDS_S, Distribution
 
 _ROLES = ("access-point", "terminal", "switch")
 _REFUSED, _CLOSED = range(Code.MALFORMED, Code.REPLACED), range(Code.REPLACED, Code.REPLACED + 20)
-_RELEASED, _CHANGED = range(Code.OBSERVE_MODE, Code.STARTED_SENDING), range(Code.STARTED_SENDING, Code.SHARE + 1)
+_RELEASED = {*range(Code.OBSERVE_MODE, Code.STARTED_SENDING), Code.KEPT_TXOP, Code.NEIGHBOURS}
+_OF_MAXIMA = {Code.AGGREGATES, Code.PHY_RATE, Code.WIDENED}
+_CHANGED = {*range(Code.STARTED_SENDING, Code.SHARE + 1), *_OF_MAXIMA, Code.APPLICATIONS}
 _EDCA_ONLY = {Code.UPLOADS, *range(Code.EDCA_OFF, Code.DOWNLOADS + 1)}
 _WINDOWS_ONLY = {Code.STATIONS_LIMITED, Code.WINDOW_CLAMP_OFF, Code.CANNOT_SET_WINDOWS, Code.NO_STATION_TO_LIMIT}
 _OF_SETS = {*_RELEASED, *_CHANGED, *_WINDOWS_ONLY} - {Code.AGENT_BOUNDS}
 _NOT_OF = {
     "bounds": _EDCA_ONLY | _WINDOWS_ONLY,
-    "edca": _WINDOWS_ONLY,
+    "edca": _WINDOWS_ONLY | _OF_MAXIMA | {Code.APPLICATIONS, Code.KEPT_TXOP},
     # Of one cell's stations at once: what is of a terminal alone releases none of them.
-    "windows": _EDCA_ONLY | {Code.NOT_SENDING, *range(Code.BACK_END_CANNOT_BOUND, Code.CELL_STALE)},
+    "windows": _EDCA_ONLY | {Code.APPLICATIONS, Code.NOT_SENDING, *range(Code.BACK_END_CANNOT_BOUND, Code.CELL_STALE)},
 }
 
 BUILD = Family("airbound_build_info", "info", "Version of the controller.", ("version", "python"))
