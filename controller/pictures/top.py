@@ -163,7 +163,7 @@ def open_cell(school: School, model: Model) -> None:
                 airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
                 tx_retries=40 + 17 * number,
             )
-        opened.stations = convert.stations(state, report)
+        opened.stations = convert.stations(state, report, school.now_us)
         opened.airtime.take(opened.stations)
     settings, now_us = school.engine.settings, school.now_us
     opened.terminals = [convert.terminal(terminal, state, settings, now_us) for terminal in state.terminals.values()]

@@ -27,6 +27,7 @@ from airbound.core.restriction import cell_restriction, is_station_exempt, why_b
 
 if TYPE_CHECKING:
     from airbound.core.addresses import Mac
+    from airbound.core.cell.access_point import AccessPoint
     from airbound.core.cell.senders import StationSender, StationSenders
     from airbound.core.cell.state import CellState
     from airbound.core.policy import Decision, Policy
@@ -41,9 +42,15 @@ def decide_windows(cell: CellState, now_us: int) -> list[Effect]:
     access_point, windows = cell.access_point, cell.windows
     if access_point is None or access_point.closed or access_point.windows is None:
         return []
-    effects = list[Effect]()
+    effects = _decide_and_send(cell, access_point, access_point.windows, now_us)
+    windows.note_unlimited(now_us)
+    return effects
+
+
+def _decide_and_send(cell: CellState, access_point: AccessPoint, state: WindowState, now_us: int) -> list[Effect]:
+    windows, effects = cell.windows, list[Effect]()
     try:
-        reason, limits = _decide(cell, access_point.windows, now_us, effects)
+        reason, limits = _decide(cell, state, now_us, effects)
         windows.reason, step = reason, access_point.windows_step(limits, now_us)
         if reason.waits or step is Step.NOTHING:
             return effects

@@ -286,14 +286,14 @@ def _beside_udp(policy_input: PolicyInput) -> str:
 
 
 def station(
-    state: CellState, mac: Mac, report: access_point_pb2.AccessPointReport
+    state: CellState, mac: Mac, report: access_point_pb2.AccessPointReport, now_us: int
 ) -> operations_pb2.StationView | None:
     """One station of a cell; none if it is not there. `report` as of `stations`."""
-    return next((view for view in stations(state, report) if view.mac == mac_text(mac)), None)
+    return next((view for view in stations(state, report, now_us) if view.mac == mac_text(mac)), None)
 
 
 def _windows_of(
-    view: operations_pb2.StationView, state: CellState, mac: Mac, reported: access_point_pb2.Station
+    view: operations_pb2.StationView, state: CellState, mac: Mac, reported: access_point_pb2.Station, now_us: int
 ) -> None:
     """What is known of a station's connections, and made of it."""
     view.destinations.extend(map(_station_destination, reported.destinations))
@@ -301,7 +301,9 @@ def _windows_of(
     sender, access_point = state.windows.senders.get(mac), state.access_point
     if sender is None:
         return
-    no_limit = state.windows.reason if sender.no_limit is None and not sender.limited else sender.no_limit
+    no_limit = state.windows.why_unlimited(mac)
+    if sender.unlimited_since_us:
+        view.unlimited_for_ms = (now_us - sender.unlimited_since_us) // 1000
     if sender.agent_problem is not None:
         view.lack.CopyFrom(reason_message(sender.agent_problem))
     if no_limit is not None:
@@ -332,7 +334,9 @@ def _station_destination(destination: access_point_pb2.StationDestination) -> op
     )
 
 
-def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> list[operations_pb2.StationView]:
+def stations(
+    state: CellState, report: access_point_pb2.AccessPointReport, now_us: int
+) -> list[operations_pb2.StationView]:
     """A cell's stations; `report` is the access point's last one, which has what decisions do not need."""
     reported = {station.mac: station for station in report.stations}
     views = []
@@ -363,7 +367,7 @@ def stations(state: CellState, report: access_point_pb2.AccessPointReport) -> li
             view.signal_dbm = counted.signal_dbm
         if counted.airtime_source != access_point_pb2.AIRTIME_SOURCE_UNSPECIFIED:
             view.air_ratio = station.air_ratio
-        _windows_of(view, state, mac, counted)
+        _windows_of(view, state, mac, counted, now_us)
         views.append(view)
     return views
 

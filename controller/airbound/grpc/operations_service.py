@@ -135,7 +135,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         cell = await self._cell(request.bssid, context)
         last = cell.access_point.last_report if cell.access_point else b""
         report = access_point_pb2.AccessPointServiceConnectRequest.FromString(last).report
-        return operations_pb2.ListStationsResponse(stations=convert.stations(cell, report))
+        return operations_pb2.ListStationsResponse(stations=convert.stations(cell, report, self._runner.now_us()))
 
     async def ListTerminals(
         self, request: operations_pb2.ListTerminalsRequest, context: Any
@@ -184,7 +184,7 @@ class OperationsService(operations_pb2_grpc.OperationsServiceServicer):
         cell = self._runner.engine.cell_of(mac)
         last = cell.access_point.last_report if cell is not None and cell.access_point is not None else b""
         report = access_point_pb2.AccessPointServiceConnectRequest.FromString(last).report
-        view = convert.station(cell, mac, report) if cell is not None else None
+        view = convert.station(cell, mac, report, self._runner.now_us()) if cell is not None else None
         if cell is None or view is None:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"no access point reports a station {mac_text(mac)}")
             raise AssertionError  # abort raises

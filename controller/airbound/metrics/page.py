@@ -105,7 +105,9 @@ class Pages:
         """Lines of cells, stations and terminals; and why those terminals without bounds have none."""
         by_name, joined, without_bounds = self._reported(snapshot)
         self._cells.take(snapshot, joined)
-        self._stations.take(snapshot.cells, {bssid: terminals.names for bssid, terminals in joined.items()})
+        self._stations.take(
+            snapshot.now_us, snapshot.cells, {bssid: terminals.names for bssid, terminals in joined.items()}
+        )
         self._terminals.take(snapshot.now_us, by_name)
         cells, stations, terminals = self._cells, self._stations, self._terminals
         tables = (cells.table, cells.decisions, stations.table, terminals.table, terminals.decisions, terminals.classes)

@@ -29,6 +29,7 @@ from airbound.runtime.counts import Counts
 from airbound.runtime.histogram import Distribution
 from airbound.runtime.measures import Measures
 
+_NO_LIMIT = 0, 0, Code.UNSPECIFIED  # nor anything to limit
 _new = tuple.__new__
 """A named tuple without a call of Python code: there are thousands of them in a snapshot. Nothing checks the number or
 the order of the values.
@@ -42,6 +43,9 @@ class StationSample(NamedTuple):
     associated_at_us: int
     payload_bytes_per_s: float
     active: bool
+    limit_bytes: int  # the least that its access point was sent for one of its destinations; 0: none
+    unlimited_since_us: int  # since when nothing limits it; 0: something does, or it sends to nobody
+    unlimited_for: Code  # why
 
 
 class WindowSample(NamedTuple):
@@ -310,7 +314,7 @@ def _windows(state: CellState, access_point: AccessPoint) -> WindowSample | None
 
 
 def _stations(state: CellState) -> tuple[StationSample, ...]:
-    is_active = state.stations.is_active
+    is_active, of_windows = state.stations.is_active, _limits(state)
     return tuple(
         [
             _new(
@@ -320,11 +324,27 @@ def _stations(state: CellState) -> tuple[StationSample, ...]:
                     station.associated_at_us,
                     station.payload_bytes_per_s,
                     station.sending or is_active(mac),
+                    *of_windows.get(mac, _NO_LIMIT),
                 ),
             )
             for mac, station in state.stations.by_mac.items()
         ]
     )
+
+
+def _limits(state: CellState) -> dict[Mac, tuple[int, int, Code]]:
+    """Of stations that send by TCP: the least limit, and since when and why there is none."""
+    windows, access_point = state.windows, state.access_point
+    least_bytes = dict[Mac, int]()
+    sent = access_point.windows_sent if access_point is not None else None
+    for limit in sent.entries if sent is not None else ():
+        least_bytes[limit.mac] = min(limit.max_bytes, least_bytes.get(limit.mac, limit.max_bytes))
+    found = dict[Mac, tuple[int, int, Code]]()
+    for mac, sender in windows.senders.items():
+        why = windows.why_unlimited(mac) if sender.unlimited_since_us else None
+        code = why.code if why is not None else Code.UNSPECIFIED
+        found[mac] = least_bytes.get(mac, 0), sender.unlimited_since_us, code
+    return found
 
 
 def terminal(

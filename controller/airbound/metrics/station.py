@@ -23,7 +23,7 @@ from airbound.v1 import access_point_pb2
 
 _STATION = ("bssid", "station")
 _DIRECTION = (*_STATION, "direction")
-_PLAIN, _INFO, _UPLINK, _DOWNLINK = range(4)  # sets of labels
+_PLAIN, _INFO, _UPLINK, _DOWNLINK, _UNLIMITED = range(5)  # sets of labels
 _ASSOCIATED_AGAIN_US = 2_000_000  # connected time is in whole seconds on some drivers, and reports take a moment
 _PSEUDONYM_OCTETS = 6
 IFNAME_MAX_CHARACTERS = 15
@@ -42,6 +42,8 @@ class _Station(NamedTuple):
     totals: tuple[int, ...]  # in the order of _counts
     payload_bytes_per_s: float
     active: bool
+    limit_bytes: int  # 0: none
+    unlimited_s: float | None  # none: something limits it, or it sends to nobody
 
 
 AIRTIME = Family(
@@ -97,6 +99,23 @@ COLUMNS = (
         lambda station: int(station.active),
     ),
     Column(
+        Family(
+            "airbound_station_limit_bytes", "gauge",
+            "What a connection of the station may have in flight by its access point: the least over destinations; "
+            "absent while it has no such limit.", _STATION,
+        ),
+        lambda station: station.limit_bytes or None,
+    ),
+    Column(
+        Family(
+            "airbound_station_unlimited_seconds", "gauge",
+            "For how long the station has sent by TCP without a limit of its access point or an agent that bounds it, "
+            "and why; absent while it has one.", (*_STATION, "reason"),
+        ),
+        lambda station: station.unlimited_s,
+        _UNLIMITED,
+    ),
+    Column(
         Family("airbound_station_connected_seconds", "gauge", "Time since the station associated.", _STATION),
         lambda station: station.latest.connected_time_ms / 1e3,
     ),
@@ -124,13 +143,13 @@ class StationTables:
         self._label = label
         self._key = secrets.token_bytes(32)
 
-    def take(self, cells: Sequence[CellSample], names: Mapping[Mac, Mapping[Mac, str]]) -> None:
+    def take(self, now_us: int, cells: Sequence[CellSample], names: Mapping[Mac, Mapping[Mac, str]]) -> None:
         """Take in the stations that have series; `names` are those of terminals, by cell and station."""
         self.slots.choose((cell.bssid, station.latest.mac) for cell in cells for station in cell.stations)
         for cell in cells:
-            self._take(cell, names.get(cell.bssid, {}))
+            self._take(now_us, cell, names.get(cell.bssid, {}))
 
-    def _take(self, cell: CellSample, names: Mapping[Mac, str]) -> None:
+    def _take(self, now_us: int, cell: CellSample, names: Mapping[Mac, str]) -> None:
         states, bssid, access_point = self.slots.states, cell.bssid, cell.access_point
         if not cell.stations or not states:
             return
@@ -145,24 +164,40 @@ class StationTables:
                     series.totals.begin_again()
                     series.associated_at_us = sample.associated_at_us
                 totals = series.totals.update([("", _counts(sample.latest, counted))])
-                shown = _Station(sample.latest, counted, totals, sample.payload_bytes_per_s, sample.active)
+                since_us = sample.unlimited_since_us
+                shown = _Station(
+                    sample.latest,
+                    counted,
+                    totals,
+                    sample.payload_bytes_per_s,
+                    sample.active,
+                    sample.limit_bytes,
+                    (now_us - since_us) / 1e6 if since_us else None,
+                )
                 described = (
                     names.get(sample.latest.mac, ""),
                     _SOURCES.get(counted.airtime_source, ""),
                     counted.vlan_interface[:IFNAME_MAX_CHARACTERS],
                     _kind(counted),
+                    sample.unlimited_for.name.lower(),
                 )
                 self.table.add(self._labels(series, bssid, sample.latest.mac, described), shown)
 
     def _labels(
-        self, series: StationSeries, bssid: Mac, mac: Mac, described: tuple[str, str, str, str]
+        self, series: StationSeries, bssid: Mac, mac: Mac, described: tuple[str, str, str, str, str]
     ) -> tuple[str, ...]:
         """The sets of labels; made again only if something changed."""
         if described != series.described:
             station = {"bssid": mac_text(bssid), "station": self.name(mac)}
-            terminal, source, vlan, kind = described
+            terminal, source, vlan, kind, reason = described
             info = {"terminal": terminal, "airtime_source": source, "vlan": printable(vlan), "kind": kind}
-            sets: tuple[dict[str, str], ...] = ({}, info, {"direction": "uplink"}, {"direction": "downlink"})
+            sets: tuple[dict[str, str], ...] = (
+                {},
+                info,
+                {"direction": "uplink"},
+                {"direction": "downlink"},
+                {"reason": reason},
+            )
             series.described, series.labels = described, tuple(f"{label_set(station | more)} " for more in sets)
         return series.labels
 

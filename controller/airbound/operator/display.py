@@ -22,6 +22,7 @@ from airbound.operator.values import (
     settings_sources,
     table,
     terminal_state,
+    unlimited_for,
 )
 from airbound.v1 import access_point_pb2, operations_pb2
 
@@ -276,7 +277,7 @@ def _limits_in_short(station: operations_pb2.StationView) -> str:
     """The limits of a station's windows, or why it has none; empty where there is nothing to say."""
     if station.limits:
         return ", ".join(f"{limit.destination or 'all'} {limit.max_bytes} B" for limit in station.limits)
-    return f"no limit: {reason(station.no_limit)}" if station.HasField("no_limit") else ""
+    return f"no limit{unlimited_for(station)}: {reason(station.no_limit)}" if station.HasField("no_limit") else ""
 
 
 def _sent_or_computed(terminal: operations_pb2.Terminal) -> str:

@@ -20,3 +20,12 @@ def milliseconds(text: str) -> int:
     if not 0 < total_ms <= MOST_MS:
         raise ValueError(f"{text!r}: expected more than 0, at most 1000 days")
     return total_ms
+
+
+def text(seconds: float) -> str:
+    """In the largest unit of which there are at least two: 90 s, 2 min, 36 h, 3 d."""
+    whole = max(0, round(seconds))
+    for unit, length_s in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if whole >= 2 * length_s:
+            return f"{whole // length_s} {unit}"
+    return f"{whole} s"

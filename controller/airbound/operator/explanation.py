@@ -19,6 +19,7 @@ from airbound.operator.values import (
     settings_sources,
     table,
     terminal_state,
+    unlimited_for,
 )
 from airbound.v1 import access_point_pb2, operations_pb2, terminal_pb2
 
@@ -217,7 +218,7 @@ def _station_limits(station: operations_pb2.StationView) -> list[str]:
     if station.HasField("lack"):
         lines.append(f"the access point is to limit it: {reason(station.lack)}")
     if station.HasField("no_limit"):
-        lines.append(f"{bold('no limit')}: {reason(station.no_limit)}")
+        lines.append(f"{bold('no limit')}{unlimited_for(station)}: {reason(station.no_limit)}")
     limits = {limit.destination: limit.max_bytes for limit in station.limits}
     for decision in station.decisions:
         max_bytes = limits.get(decision.destination)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from airbound.operator import duration
 from airbound.operator.display import as_json
 from airbound.operator.printable import printable
 from airbound.operator.values import table
@@ -32,7 +33,7 @@ def replicas(answer: replicas_pb2.ListReplicasResponse, now_s: float) -> str:
         (
             replica.name,
             replica.version,
-            _duration(now_s - replica.started_s_since_1970) if replica.started_s_since_1970 else "?",
+            duration.text(now_s - replica.started_s_since_1970) if replica.started_s_since_1970 else "?",
             str(replica.cells),
             str(replica.access_points),
             str(replica.terminals),
@@ -65,11 +66,3 @@ def cells(answer: replicas_pb2.ListOwnedResponse) -> str:
         for cell in sorted(answer.cells, key=lambda cell: cell.bssid)
     ]
     return table(heads, rows) if rows else "no cells"
-
-
-def _duration(seconds: float) -> str:
-    seconds = max(0, round(seconds))
-    for unit, length_s in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * length_s:
-            return f"{seconds // length_s} {unit}"
-    return f"{seconds} s"

@@ -10,6 +10,7 @@ from airbound import log_fields, reason_text
 from airbound.core import edca
 from airbound.core.class_choices import CLASS_WORDS
 from airbound.core.reasons import Code
+from airbound.operator import duration
 from airbound.operator.printable import printable
 from airbound.operator.table import lines as table_lines
 from airbound.operator.table import width_of_terminal
@@ -124,6 +125,11 @@ def ms(us: int) -> str:
 def seconds(ms: int) -> str:
     """A time of milliseconds, in seconds."""
     return f"{ms / 1000:.1f} s"
+
+
+def unlimited_for(station: operations_pb2.StationView) -> str:
+    """For how long a station has been without a limit, to stand after what says that it is; empty if not known."""
+    return f" for {duration.text(station.unlimited_for_ms / 1000)}" if station.HasField("unlimited_for_ms") else ""
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -454,7 +454,7 @@ class ListStationsResponse(_message.Message):
     def __init__(self, stations: _Optional[_Iterable[_Union[StationView, _Mapping]]] = ...) -> None: ...
 
 class StationView(_message.Message):
-    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms", "vlan_interface", "four_address", "multi_link", "links", "destinations", "lack", "decisions", "limits", "no_limit", "exempt", "air_ratio", "retries_per_s")
+    __slots__ = ("mac", "ip_addresses", "active_sender", "terminal", "uplink_bps", "signal_dbm", "rx_bitrate_kbps", "tx_bitrate_kbps", "rx_airtime_us", "tx_airtime_us", "airtime_source", "tx_retries", "tx_failed", "connected_time_ms", "vlan_interface", "four_address", "multi_link", "links", "destinations", "lack", "decisions", "limits", "no_limit", "exempt", "air_ratio", "retries_per_s", "unlimited_for_ms")
     MAC_FIELD_NUMBER: _ClassVar[int]
     IP_ADDRESSES_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_SENDER_FIELD_NUMBER: _ClassVar[int]
@@ -481,6 +481,7 @@ class StationView(_message.Message):
     EXEMPT_FIELD_NUMBER: _ClassVar[int]
     AIR_RATIO_FIELD_NUMBER: _ClassVar[int]
     RETRIES_PER_S_FIELD_NUMBER: _ClassVar[int]
+    UNLIMITED_FOR_MS_FIELD_NUMBER: _ClassVar[int]
     mac: str
     ip_addresses: _containers.RepeatedScalarFieldContainer[str]
     active_sender: bool
@@ -507,7 +508,8 @@ class StationView(_message.Message):
     exempt: bool
     air_ratio: float
     retries_per_s: float
-    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestinationView, _Mapping]]] = ..., lack: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., limits: _Optional[_Iterable[_Union[WindowLimitSent, _Mapping]]] = ..., no_limit: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., exempt: bool = ..., air_ratio: _Optional[float] = ..., retries_per_s: _Optional[float] = ...) -> None: ...
+    unlimited_for_ms: int
+    def __init__(self, mac: _Optional[str] = ..., ip_addresses: _Optional[_Iterable[str]] = ..., active_sender: bool = ..., terminal: _Optional[str] = ..., uplink_bps: _Optional[int] = ..., signal_dbm: _Optional[int] = ..., rx_bitrate_kbps: _Optional[int] = ..., tx_bitrate_kbps: _Optional[int] = ..., rx_airtime_us: _Optional[int] = ..., tx_airtime_us: _Optional[int] = ..., airtime_source: _Optional[_Union[_access_point_pb2.AirtimeSource, str]] = ..., tx_retries: _Optional[int] = ..., tx_failed: _Optional[int] = ..., connected_time_ms: _Optional[int] = ..., vlan_interface: _Optional[str] = ..., four_address: bool = ..., multi_link: bool = ..., links: _Optional[int] = ..., destinations: _Optional[_Iterable[_Union[StationDestinationView, _Mapping]]] = ..., lack: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., decisions: _Optional[_Iterable[_Union[Decision, _Mapping]]] = ..., limits: _Optional[_Iterable[_Union[WindowLimitSent, _Mapping]]] = ..., no_limit: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., exempt: bool = ..., air_ratio: _Optional[float] = ..., retries_per_s: _Optional[float] = ..., unlimited_for_ms: _Optional[int] = ...) -> None: ...
 
 class StationDestinationView(_message.Message):
     __slots__ = ("address", "connections", "connections_sending", "srtt_us", "min_rtt_us", "mss_bytes", "sent_bytes", "received_bytes", "connections_unscaled")

@@ -251,6 +251,39 @@ def test_a_phone_is_exempt_by_its_mac_as_well() -> None:
     assert scenario.no_bounds(PHONE) is Code.EXEMPT
 
 
+def test_since_when_nothing_limits_a_station() -> None:
+    scenario = cell_with()
+    second(scenario, {STATION: seen(0, 0)}, times=2)  # rates are known from the second report on
+    began_us = sender(scenario).unlimited_since_us
+    assert began_us == scenario.now_us
+    second(scenario, {STATION: seen(0, 0)}, times=2)
+    assert sender(scenario).unlimited_since_us == began_us
+    second(scenario, {STATION: seen()}, times=2)
+    assert limit(scenario)
+    assert sender(scenario).unlimited_since_us == 0
+    scenario.do(Exempted(mac_text(STATION), exempt=True))
+    exempted_us = scenario.now_us
+    second(scenario, {STATION: seen()}, times=3)
+    assert sender(scenario).unlimited_since_us == exempted_us
+    assert code(cell(scenario).windows.why_unlimited(STATION)) is Code.EXEMPT
+
+
+def test_one_whose_agent_bounds_it_is_not_unlimited() -> None:
+    scenario = cell_with()
+    second(scenario, {PHONE: seen(), STATION: seen()}, PHONE, times=3)
+    assert scenario.phones[PHONE].range()
+    assert sender(scenario, PHONE).unlimited_since_us == 0
+
+
+def test_where_the_access_point_cannot_limit_none_is_since_it_sends() -> None:
+    scenario = cell_with(state=WindowState(refusal="no clsact"))
+    second(scenario, {STATION: seen()}, times=2)
+    began_us = scenario.now_us
+    second(scenario, {STATION: seen()}, times=5)
+    assert sender(scenario).unlimited_since_us == began_us
+    assert code(cell(scenario).windows.why_unlimited(STATION)) is Code.CANNOT_SET_WINDOWS
+
+
 def test_a_station_of_an_override_that_exempts_it() -> None:
     override = CellOverride(
         name="cell.0", bssids=(BSSID,), exempt_terminals=frozenset([mac_text(STATION)]), parameters=FIXED

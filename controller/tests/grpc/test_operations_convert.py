@@ -528,8 +528,8 @@ def test_every_field_of_a_station() -> None:
             )
         ]
     )
-    known, unknown = convert.stations(state, report)
-    of_windows = ["destinations", "lack", "decisions", "limits", "no_limit", "exempt"]
+    known, unknown = convert.stations(state, report, NOW_US)
+    of_windows = ["destinations", "lack", "decisions", "limits", "no_limit", "exempt", "unlimited_for_ms"]
     assert unset(known) == of_windows
     assert known == operations_pb2.StationView(
         mac="02:00:00:00:01:00",
@@ -559,6 +559,7 @@ def test_every_field_of_a_station() -> None:
 def test_every_field_of_a_station_without_an_agent() -> None:
     state = cell_state(Settings(Parameters(), exempt={"02:00:00:00:01:01"}))
     state.windows.senders[OTHER_MAC].no_limit = Reason(Code.EXEMPT)
+    state.windows.senders[OTHER_MAC].unlimited_since_us = NOW_US - 7_000_000
     seen = access_point_pb2.StationDestination(
         address=IPV4,
         connections=31,
@@ -571,7 +572,7 @@ def test_every_field_of_a_station_without_an_agent() -> None:
         connections_unscaled=38,
     )
     station = access_point_pb2.Station(mac=OTHER_MAC, destinations=[seen])
-    view = convert.station(state, OTHER_MAC, access_point_pb2.AccessPointReport(stations=[station]))
+    view = convert.station(state, OTHER_MAC, access_point_pb2.AccessPointReport(stations=[station]), NOW_US)
     assert view is not None
     assert view.destinations == [
         operations_pb2.StationDestinationView(
@@ -591,13 +592,14 @@ def test_every_field_of_a_station_without_an_agent() -> None:
         reason_pb2.REASON_CODE_EXEMPT,
         True,
     )
+    assert view.unlimited_for_ms == 7000
     assert list(view.limits) == [LIMIT_SENT]
     near, far = view.decisions
     assert (near.destination, far.destination) == ("10.0.4.1", "2001:db8::7")
     assert not near.notes
     omitted = reason_pb2.Reason(code=reason_pb2.REASON_CODE_OMITTED_LIMITS_MAX, subject="2001:db8::7", limit=1)
     assert list(far.notes) == [omitted]
-    assert convert.station(state, b"\x02" * 6, access_point_pb2.AccessPointReport()) is None
+    assert convert.station(state, b"\x02" * 6, access_point_pb2.AccessPointReport(), NOW_US) is None
 
 
 PART = terminal_pb2.ClassPart(

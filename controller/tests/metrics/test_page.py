@@ -27,7 +27,7 @@ from airbound.metrics.page import Page, Pages
 from airbound.metrics.snapshot import Sampler
 from airbound.runtime.connections import PortCount
 from airbound.v1 import access_point_pb2, terminal_pb2
-from airbound_testing.population import SERVER, Population
+from airbound_testing.population import SERVER, Phone, Population
 from airbound_testing.scrapes import Samples
 
 ANYTHING = st.text(st.characters(exclude_categories=("Cs",)), max_size=300)
@@ -96,19 +96,46 @@ def class_part(number: terminal_pb2.ApplicationClass.ValueType, delivered_bytes:
     )
 
 
+def without_agents(population: Population) -> tuple[Phone, Phone]:
+    """A station that its access point limits, and one that nothing limits: it has no RTT sample."""
+    cell, stations = population.cells[0], (population.phone(1001), population.phone(1002))
+    # Of a server that others send to, the minimum RTT is known from them.
+    for phone, server, rtt_us in zip(stations, (SERVER, b"\x0a\0\x09\x09"), (20_000, 0), strict=True):
+        phone.station["destinations"] = [
+            access_point_pb2.StationDestination(
+                address=server,
+                connections=1,
+                connections_sending=1,
+                srtt_us=rtt_us,
+                min_rtt_us=rtt_us,
+                mss_bytes=1448,
+            )
+        ]
+    with_agents = [phone for one in population.cells for phone in one.phones]
+    cell.phones += stations
+    for _ in range(4):
+        population.now_us += 1_000_000
+        for one in population.cells:
+            population.access_point_reports(one)
+        for phone in with_agents:
+            population.phone_reports(phone)
+    return stations
+
+
 def full(cells: int = 2, phones_per_cell: int = 3) -> Scraped:
     """Cells that have a sample of every metric."""
     scraped = Scraped(Population(cells, phones_per_cell))
     population, hooks = scraped.population, scraped.hooks
     population.cells[0].phones.append(population.phone(1000))
-    population.cells[0].windows = {"can_set": True}
+    population.cells[0].windows = {"can_set": True, "limits_max": 16}
     population.cells[0].phones[1].arrivals = terminal_pb2.Arrivals(
         arrivals_total=1, answered_total=1, last_silence_ms=9, back_end=terminal_pb2.RETRANSMISSION_REQUESTS
     )
     population.cells[0].phones[1].classes = [class_part(terminal_pb2.APPLICATION_CLASS_LIVE, 1)]
     population.seconds(3)
     population.cells[0].phones[0].destinations = []  # sends no more
-    population.seconds(10)
+    population.seconds(6)
+    without_agents(population)
     met = population.engine.cells[population.cells[0].bssid].unlimited
     met.mac, met.factor = b"\2\0\0\0\0\7", 3.0
     hooks.store.called("claim", 0.01)
@@ -140,6 +167,24 @@ def test_a_sender_that_nothing_limits_has_the_label_of_its_own_metrics(label: An
     stations = [labels["station"] for labels in samples.labels("airbound_station_info")] if label != "off" else [""]
     assert unlimited["station"] in stations
     assert (":" in unlimited["station"]) == (label == "mac")
+
+
+def test_a_station_without_an_agent_has_its_limit_or_for_how_long_and_why_it_has_none() -> None:
+    scraped = Scraped(Population(1, 1), Metrics(stations="mac"))
+    scraped.population.cells[0].windows = {"can_set": True, "limits_max": 16}
+    scraped.population.seconds(3)
+    limited, waits = without_agents(scraped.population)
+    scraped.population.now_us += 5_000_000
+    samples = scraped.samples()
+    windows = scraped.population.engine.cells[scraped.population.cells[0].bssid].windows
+    (limit,) = windows.senders[limited.mac].limits
+    named = [
+        {"bssid": mac_text(scraped.population.cells[0].bssid), "station": mac_text(it.mac)} for it in (limited, waits)
+    ]
+    assert samples.labels("airbound_station_limit_bytes") == [named[0]]
+    assert samples.value("airbound_station_limit_bytes", **named[0]) == limit.max_bytes
+    assert samples.labels("airbound_station_unlimited_seconds") == [named[1] | {"reason": "no_rtt_sample"}]
+    assert samples.value("airbound_station_unlimited_seconds", **named[1], reason="no_rtt_sample") == 8
 
 
 def test_promtool_finds_nothing_to_complain_of() -> None:
@@ -254,6 +299,25 @@ def test_every_decision_that_can_be_has_a_series_from_the_start() -> None:
     }
     after = {tuple(labels.items()) for labels in full().samples().labels("airbound_decisions_total")}
     assert after == before
+
+
+@pytest.mark.parametrize(
+    ("subject", "action", "reasons"),
+    [
+        ("bounds", "set", {"aggregates", "phy_rate", "widened", "applications"}),
+        ("windows", "set", {"aggregates", "phy_rate", "widened", "stations_limited"}),
+        ("bounds", "release", {"kept_txop", "neighbours", "unlimited_sender"}),
+        ("windows", "release", {"kept_txop", "neighbours", "unlimited_sender"}),
+        ("edca", "release", {"neighbours", "unlimited_sender", "nothing_bounded"}),
+    ],
+)
+def test_reasons_of_cells_with_aggregates_have_a_series_from_the_start(
+    subject: str, action: str, reasons: set[str]
+) -> None:
+    found = Scraped(Population(1, 0)).samples().labels("airbound_decisions_total")
+    assert reasons <= {
+        labels["reason"] for labels in found if (labels["subject"], labels["action"]) == (subject, action)
+    }
 
 
 # Limits

@@ -411,6 +411,7 @@ def test_everything_about_a_station_without_an_agent_is_explained() -> None:
         uplink_bps=8_000_000,
         lack=NO_AGENT,
         no_limit=reason_pb2.Reason(code=reason_pb2.REASON_CODE_EXEMPT),
+        unlimited_for_ms=600_000,
         decisions=decisions,
         limits=[LIMIT],
         destinations=[
@@ -432,7 +433,7 @@ def test_everything_about_a_station_without_an_agent_is_explained() -> None:
     assert lines[0] == "station 02:00:00:00:01:01 (192.0.2.9): sending, exempt; no agent; uplink 8.0 Mb/s"
     assert lines[2] == "windows: stations with limited windows 1; generation sent 9, in force 3"
     assert lines[3] == "the access point is to limit it: the station has no agent"
-    assert lines[4] == "no limit: exempted by an operator: computed and shown, not applied"
+    assert lines[4] == "no limit for 10 min: exempted by an operator: computed and shown, not applied"
     assert "10.0.4.1 20 segments, policy bdp, n=2, 28960 bytes a connection" in lines
     assert "10.0.4.2 40 segments, policy bdp, n=0, computed, not sent" in lines
     assert "  the formula" in lines
@@ -451,11 +452,13 @@ def test_the_table_of_stations_has_limits_only_where_there_are_some() -> None:
     assert "WINDOWS" not in plain
     waits = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_RTT_SAMPLE)
     text = display.stations(
-        operations_pb2.ListStationsResponse(stations=[station(limits=[LIMIT]), station(no_limit=waits), station()])
+        operations_pb2.ListStationsResponse(
+            stations=[station(limits=[LIMIT]), station(no_limit=waits, unlimited_for_ms=40_000)]
+        )
     )
     assert text.splitlines()[0].split()[-1] == "WINDOWS"
     assert "10.0.4.1 28960 B" in text
-    assert "no limit: no RTT sample yet" in text
+    assert "no limit for 40 s: no RTT sample yet" in text
 
 
 def test_the_table_of_cells_has_a_column_of_limited_stations_only_where_one_looks() -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airbound.operator import duration
 from airbound.operator.duration import milliseconds
 
 
@@ -35,3 +36,11 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_these_are_none(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         milliseconds(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(-1, "0 s"), (0.6, "1 s"), (119, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_800, "2 d")],
+)
+def test_a_time_is_told_in_the_largest_unit_of_which_there_are_two(seconds: float, expected: str) -> None:
+    assert duration.text(seconds) == expected

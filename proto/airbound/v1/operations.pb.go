@@ -2496,9 +2496,12 @@ type StationView struct {
 	// reports no airtime.
 	AirRatio *float64 `protobuf:"fixed64,25,opt,name=air_ratio,json=airRatio,proto3,oneof" json:"air_ratio,omitempty"`
 	// Frames to it that were sent again, per second, in the same time.
-	RetriesPerS   float64 `protobuf:"fixed64,26,opt,name=retries_per_s,json=retriesPerS,proto3" json:"retries_per_s,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RetriesPerS float64 `protobuf:"fixed64,26,opt,name=retries_per_s,json=retriesPerS,proto3" json:"retries_per_s,omitempty"`
+	// For how long it has sent without a limit of its access point or bounds of its agent; absent while it has one, and
+	// while it sends to nobody.
+	UnlimitedForMs *uint64 `protobuf:"varint,27,opt,name=unlimited_for_ms,json=unlimitedForMs,proto3,oneof" json:"unlimited_for_ms,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *StationView) Reset() {
@@ -2709,6 +2712,13 @@ func (x *StationView) GetAirRatio() float64 {
 func (x *StationView) GetRetriesPerS() float64 {
 	if x != nil {
 		return x.RetriesPerS
+	}
+	return 0
+}
+
+func (x *StationView) GetUnlimitedForMs() uint64 {
+	if x != nil && x.UnlimitedForMs != nil {
+		return *x.UnlimitedForMs
 	}
 	return 0
 }
@@ -4543,7 +4553,7 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\x13ListStationsRequest\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\tR\x05bssid\"L\n" +
 	"\x14ListStationsResponse\x124\n" +
-	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\x90\b\n" +
+	"\bstations\x18\x01 \x03(\v2\x18.airbound.v1.StationViewR\bstations\"\xd4\b\n" +
 	"\vStationView\x12\x10\n" +
 	"\x03mac\x18\x01 \x01(\tR\x03mac\x12!\n" +
 	"\fip_addresses\x18\x02 \x03(\tR\vipAddresses\x12#\n" +
@@ -4575,10 +4585,12 @@ const file_airbound_v1_operations_proto_rawDesc = "" +
 	"\bno_limit\x18\x17 \x01(\v2\x13.airbound.v1.ReasonR\anoLimit\x12\x16\n" +
 	"\x06exempt\x18\x18 \x01(\bR\x06exempt\x12 \n" +
 	"\tair_ratio\x18\x19 \x01(\x01H\x01R\bairRatio\x88\x01\x01\x12\"\n" +
-	"\rretries_per_s\x18\x1a \x01(\x01R\vretriesPerSB\r\n" +
+	"\rretries_per_s\x18\x1a \x01(\x01R\vretriesPerS\x12-\n" +
+	"\x10unlimited_for_ms\x18\x1b \x01(\x04H\x02R\x0eunlimitedForMs\x88\x01\x01B\r\n" +
 	"\v_signal_dbmB\f\n" +
 	"\n" +
-	"_air_ratio\"\xd2\x02\n" +
+	"_air_ratioB\x13\n" +
+	"\x11_unlimited_for_ms\"\xd2\x02\n" +
 	"\x16StationDestinationView\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12 \n" +
 	"\vconnections\x18\x02 \x01(\rR\vconnections\x12/\n" +

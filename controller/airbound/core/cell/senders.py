@@ -41,6 +41,7 @@ class StationSender(Sender):
     decisions: tuple[Decision, ...] = ()
     limits: tuple[WindowLimit, ...] = ()  # what the decisions come to
     limited: bool = False  # whether the access point was sent a limit for it
+    unlimited_since_us: int = 0  # since when neither its access point nor its agent limits it; 0 while one does
 
     def fills_its_window(self, payload_bytes_per_s: float) -> bool:
         """Whether it sends about as much as its limits let it: what it sends says nothing then of what it wants. Also
@@ -66,6 +67,21 @@ class StationSenders:
     failures_total: int = 0  # decisions that ended in an error of the controller
     decided: dict[Mac, tuple[Decision, ...]] = field(default_factory=dict)  # that the last set follows from
     witnesses: dict[Mac, str] = field(default_factory=dict)  # under which name a station's minimum RTTs count
+
+    def why_unlimited(self, mac: Mac) -> Reason | None:
+        """Why a station has no limit; none if it has one, and of a station that does not send by TCP."""
+        sender = self.senders.get(mac)
+        if sender is None:
+            return None
+        return self.reason if sender.no_limit is None and not sender.limited else sender.no_limit
+
+    def note_unlimited(self, now_us: int) -> None:
+        """Note since when nothing limits those that nothing limits now."""
+        for sender in self.senders.values():
+            if sender.limited or sender.agent_problem is None:
+                sender.unlimited_since_us = 0
+            elif not sender.unlimited_since_us:
+                sender.unlimited_since_us = now_us
 
     def is_handed_over(self, terminal: Terminal) -> bool:
         """Whether a terminal's agent has bounds in force, and its station is limited still."""

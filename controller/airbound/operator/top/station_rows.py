@@ -19,7 +19,7 @@ STATION_COLUMNS = (
     Column("rates", "PHY UP/DOWN", 12, right=True),
     Column("retries", "RETRIES/FAILED", 16, right=True, needs=110),
     Column("mac", "MAC", 17, needs=110),
-    Column("no_limit", "NO LIMIT SINCE", 22, flexible=True, needs=150),
+    Column("no_limit", "WHY NO LIMIT", 22, flexible=True, needs=150),
 )
 TERMINAL_COLUMNS = (
     Column("name", "TERMINAL", 15, flexible=True),
@@ -53,12 +53,18 @@ def _station(station: operations_pb2.StationView, share: float | None) -> Row:
         "airtime": airtime,
         "uplink": fields.mbps(station.uplink_bps),
         "limit": _limit(station),
-        "no_limit": values.reason_words(station.no_limit) if station.HasField("no_limit") else "",
+        "no_limit": _no_limit(station),
         "signal": str(station.signal_dbm) if station.HasField("signal_dbm") else fields.NONE,
         "rates": f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g}",
         "retries": f"{station.tx_retries}/{station.tx_failed}",
     }
     return Row(station.mac, cells, "" if station.active_sender else "dim", {"sends": "green", "airtime": "cyan"})
+
+
+def _no_limit(station: operations_pb2.StationView) -> str:
+    if not station.HasField("no_limit"):
+        return ""
+    return f"{values.reason_words(station.no_limit)}{values.unlimited_for(station)}"
 
 
 def _limit(station: operations_pb2.StationView) -> str:

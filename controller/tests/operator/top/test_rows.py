@@ -96,14 +96,14 @@ def test_a_station_has_the_limits_of_its_access_point_or_why_it_has_none() -> No
     waits = reason_pb2.Reason(code=reason_pb2.REASON_CODE_NO_RTT_SAMPLE)
     made.stations = [
         operations_pb2.StationView(mac=B, lack=lack, limits=limits),
-        operations_pb2.StationView(mac=A, lack=lack, no_limit=waits),
+        operations_pb2.StationView(mac=A, lack=lack, no_limit=waits, unlimited_for_ms=5000),
         operations_pb2.StationView(mac=C, lack=lack, limits=limits[:1]),
         operations_pb2.StationView(mac="02:00:00:00:00:0d", terminal="phone"),
     ]
     shown = {row.key: (row.cells["limit"], row.cells["no_limit"]) for row in station_rows.stations(made)}
     assert shown == {
         B: ("12..48", ""),
-        A: ("no", "no rtt sample"),
+        A: ("no", "no rtt sample for 5 s"),
         C: ("48", ""),
         "02:00:00:00:00:0d": ("", ""),
     }
