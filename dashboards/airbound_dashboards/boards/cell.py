@@ -7,6 +7,7 @@ from airbound_dashboards import annotations, links, variables
 from airbound_dashboards.boards import board
 from airbound_dashboards.panels import (
     BITS,
+    BYTES,
     COUNT,
     DBM,
     EVENTS,
@@ -74,9 +75,11 @@ def _now(made: Dashboard) -> Dashboard:
 def _stations(made: Dashboard) -> Dashboard:
     return made.with_row(row("Who sends")).with_panel(
         rows("Stations", "All of the cell, with an agent (terminal) or without; air is a station's part of the time, of"
-             " frames from and to it. `airbound stations` has the same, and the limit of each or why it has none.",
+             " frames from and to it; limit is what a connection may have in flight by the access point, and after it"
+             " for how long one that sends by TCP has had none, and why. `airbound stations` has the same.",
              q.STATIONS, key="station", w=24, h=9, units={"uplink": BITS, "air": SHARE, "signal": DBM, "PHY up": BITS,
-                                                          "PHY down": BITS, "retries/s": COUNT}, sort="air")
+                                                          "PHY down": BITS, "retries/s": COUNT, "limit": BYTES,
+                                                          "no limit for": SECONDS}, sort="air")
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ IP_BYTES, LINK_BYTES, ACK_IP_BYTES = SEGMENT_BYTES + 52, 34, 52
 PHY_KBPS = 72_200
 BUSY_OF_USED = 0.92
 BETWEEN_ARRIVALS_S, SILENCE_MS = 5.0, 30
-SERVER = bytes([10, 0, 4, 1])
+SERVER, FAR_SERVER = bytes([10, 0, 4, 1]), bytes([10, 0, 9, 9])
 
 
 @dataclass(slots=True)
@@ -37,6 +37,8 @@ class Phone:
     sender: Sender
     connection: Connection | None = None
     cycle_s: tuple[float, float] = (0.0, 0.0)  # sends for so long, and then pauses; 0: always as it began
+    server: bytes = SERVER
+    timed: bool = True  # whether the access point has an RTT sample of it, if it has no agent
     agent: FakePhone | None = None
     packets: float = 0.0
     airtime_us: float = 0.0
@@ -84,6 +86,7 @@ class Cell:
         while True:
             await asyncio.sleep(STEP_S)
             now_s = loop.time()
+            self._limit_windows(access_point)
             self._step(now_s - before_s)
             before_s = now_s
             await access_point.report(self._report(access_point))
@@ -94,11 +97,19 @@ class Cell:
                         _destination(phone.sender), monotonic_us=now_us, arrivals=_arrivals(self.now_s)
                     )
 
+    def _limit_windows(self, access_point: FakeAccessPoint) -> None:
+        limits_bytes = {station: max_bytes for (station, _), max_bytes in access_point.limits.items()}
+        for phone in self.phones:
+            if phone.agent is None:
+                max_bytes = limits_bytes.get(phone.mac)
+                phone.sender.bounds = None if max_bytes is None else (1, max_bytes // SEGMENT_BYTES)
+
     def _step(self, seconds: float) -> None:
         self.now_s += seconds
         for phone in self.phones:
-            sender, bounds = phone.sender, phone.agent.bounds if phone.agent is not None else {}
-            sender.bounds = next(iter(bounds.values()), None)
+            sender = phone.sender
+            if phone.agent is not None:
+                sender.bounds = next(iter(phone.agent.bounds.values()), None)
             sending_s, pause_s = phone.cycle_s
             if sending_s:
                 sender.sends = self.now_s % (sending_s + pause_s) < sending_s
@@ -150,6 +161,21 @@ def _station(phone: Phone, now_s: float) -> access_point_pb2.Station:
         tx_airtime_us=int(phone.airtime_us * 0.1),
         airtime_source=access_point_pb2.AIRTIME_SOURCE_MEASURED,
         connected_time_ms=int(now_s * 1000),
+        destinations=[] if phone.agent is not None else [_station_destination(phone)],
+    )
+
+
+def _station_destination(phone: Phone) -> access_point_pb2.StationDestination:
+    """As the access point sees a station's connection."""
+    sender = phone.sender
+    return access_point_pb2.StationDestination(
+        address=phone.server,
+        connections=1,
+        connections_sending=int(sender.sends),
+        srtt_us=int(1e6 * (sender.rtt_s or sender.base_rtt_s)) * phone.timed,
+        min_rtt_us=int(1e6 * sender.base_rtt_s) * phone.timed,
+        mss_bytes=SEGMENT_BYTES,
+        sent_bytes=int(sender.delivered_bytes),
     )
 
 

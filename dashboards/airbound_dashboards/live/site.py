@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two cells at two controllers that share a Redis, with mutual TLS, scraped by a Prometheus that has our rules.
 
-`controlled`: five phones, of which one is exempt, one begins and stops again and again, and one sends nothing; and a
-station without an agent. `watched`: four phones under `mode = "observe"`. And a terminal whose reports are refused.
+`controlled`: five phones, of which one is exempt, one begins and stops again and again, and one sends nothing; and two
+stations without an agent, of which the access point limits one. `watched`: four phones under `mode = "observe"`. And a
+terminal whose reports are refused.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from airbound.pki.identities import CertificateRole, Identity, server_name
 from airbound.pki.revocation import Revocations
 from airbound.store.factory import open_store
 from airbound.store.options import StoreOptions
-from airbound_dashboards.live.cell import Cell, Connection, Phone
+from airbound_dashboards.live.cell import FAR_SERVER, Cell, Connection, Phone
 from airbound_dashboards.live.medium import Medium, Sender
 from airbound_dashboards.live.prometheus import prometheus
 from airbound_testing import processes
@@ -110,7 +111,7 @@ async def _sending_wrong(connection: Connection) -> AsyncIterator[None]:
 
 
 def _controlled(connections: Sequence[Connection], cycle_s: tuple[float, float]) -> list[Phone]:
-    macs = [f"02:00:00:00:01:{number:02x}" for number in range(6)]
+    macs = [f"02:00:00:00:01:{number:02x}" for number in range(7)]
     return [
         Phone(macs[0], Sender(0.020), connections[0]),
         Phone(macs[1], Sender(0.035, weight=1.5), connections[1]),
@@ -118,6 +119,7 @@ def _controlled(connections: Sequence[Connection], cycle_s: tuple[float, float])
         Phone(macs[3], Sender(0.025, limit_segs=24), connections[3]),  # phone-4 is exempt: see _controller
         Phone(macs[4], Sender(0.030, sends=False), connections[4]),
         Phone(macs[5], Sender(0.040, limit_segs=12)),  # without an agent
+        Phone(macs[6], Sender(0.040, limit_segs=6), server=FAR_SERVER, timed=False),  # nothing limits it
     ]
 
 

@@ -124,6 +124,13 @@ STATIONS = (  # of one table: each has the stations as rows, with an agent or wi
         instant=True,
         format="table",
     ),
+    _station("airbound_station_limit_bytes", "limit"),
+    Query(
+        'max by (station, reason) (airbound_station_unlimited_seconds{bssid="$bssid"})',
+        "no limit for",
+        instant=True,
+        format="table",
+    ),
 )
 TERMINALS = (  # of one table: each has the terminals as rows
     Query(f"max by (terminal) (airbound_terminal_active_sender {_OF_CELL})", "sends", instant=True, format="table"),
