@@ -58,8 +58,10 @@ type Generator struct {
 // the generator waits for it, so that does not count), more than 0.1 % of the expected sets did not come within WaitUS,
 // or the 99th percentile grows steadily.
 func (r *Round) Behind() bool {
-	const handledMin, missingMax = 0.99, 0.001
-	if !r.Saturate && float64(r.HandledReports) < handledMin*float64(r.OfferedReports) {
+	// Some reports are under way when the counters of both processes are read: of a small run more than 1 %.
+	const unhandledMax, underWay, missingMax = 0.01, 5, 0.001
+	unhandled := float64(r.OfferedReports - r.HandledReports)
+	if !r.Saturate && unhandled > max(underWay, unhandledMax*float64(r.OfferedReports)) {
 		return true
 	}
 	if float64(r.Missing) > missingMax*float64(r.Missing+len(r.Samples)) {
