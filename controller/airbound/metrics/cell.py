@@ -14,10 +14,10 @@ from airbound.core.reasons import Code
 from airbound.metrics import decisions
 from airbound.metrics.family import Family, Kind
 from airbound.metrics.labels import label_set, octets_text, printable
+from airbound.metrics.rtt import Rtt
 from airbound.metrics.samples import CellSample, LiveSample, Snapshot, WindowSample
 from airbound.metrics.slots import Slots
 from airbound.metrics.table import Column, Table
-from airbound.metrics.terminal import Rtt
 from airbound.metrics.totals import Totals
 
 _CELL = ("bssid",)
@@ -38,6 +38,10 @@ class Joined:
         """One more terminal."""
         self.names[mac] = name
         self.bounded += bounded
+        self.add_rtt(worst)
+
+    def add_rtt(self, worst: Rtt | None) -> None:
+        """RTTs of a terminal, or of a station without one."""
         if worst is not None:
             self.rtts_s.append(worst.srtt_s)
             self.rtt_ratios.append(worst.ratio)
@@ -83,11 +87,13 @@ def _window_counter(name: str, text: str, index: int) -> Column:
 
 RTT = Family(
     "airbound_cell_rtt_seconds", "summary",
-    "airbound_terminal_rtt_seconds of the cell's terminals: median and largest.", _QUANTILE,
+    "airbound_terminal_rtt_seconds of the cell's terminals, airbound_station_rtt_seconds of its stations without an "
+    "agent: median and largest.", _QUANTILE,
 )  # fmt: skip
 RTT_RATIO = Family(
     "airbound_cell_rtt_ratio", "summary",
-    "airbound_terminal_rtt_ratio of the cell's terminals: median and largest.", _QUANTILE,
+    "airbound_terminal_rtt_ratio of the cell's terminals, airbound_station_rtt_ratio of its stations without an agent: "
+    "median and largest.", _QUANTILE,
 )  # fmt: skip
 
 COLUMNS = (

@@ -130,4 +130,11 @@ class Pages:
                 terminals.add(
                     sample.mac, shown, reported.worst, bounded=terminal.lease_s_of(sample, snapshot.now_us) > 0
                 )
+        for of_cell in snapshot.cells:
+            terminals = joined.get(of_cell.bssid)
+            for one in of_cell.stations:
+                rtt = station.rtt_of(one.sender)
+                if rtt is not None and (terminals is None or one.latest.mac not in terminals.names):
+                    terminals = terminals or joined.setdefault(of_cell.bssid, cell.Joined())
+                    terminals.add_rtt(rtt)
         return by_name, joined, without_bounds

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from airbound.core.addresses import Address, Mac
 from airbound.core.cell.access_point import AccessPoint
+from airbound.core.cell.senders import StationSender
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
@@ -29,11 +30,20 @@ from airbound.runtime.counts import Counts
 from airbound.runtime.histogram import Distribution
 from airbound.runtime.measures import Measures
 
-_NO_LIMIT = 0, 0, Code.UNSPECIFIED  # nor anything to limit
 _new = tuple.__new__
 """A named tuple without a call of Python code: there are thousands of them in a snapshot. Nothing checks the number or
 the order of the values.
 """
+
+
+class SenderSample(NamedTuple):
+    """What an access point sees of a station that sends by TCP, and is to do about it."""
+
+    limit_bytes: int  # the least that it was sent for one of the station's destinations; 0: none
+    unlimited_since_us: int  # since when nothing limits it; 0: something does
+    unlimited_for: Code  # why
+    srtt_us: int  # to the destination with the largest ratio of those that have both RTTs; 0: none has
+    min_rtt_us: int  # to the same, the smaller of the station's own and its cell's
 
 
 class StationSample(NamedTuple):
@@ -43,9 +53,7 @@ class StationSample(NamedTuple):
     associated_at_us: int
     payload_bytes_per_s: float
     active: bool
-    limit_bytes: int  # the least that its access point was sent for one of its destinations; 0: none
-    unlimited_since_us: int  # since when nothing limits it; 0: something does, or it sends to nobody
-    unlimited_for: Code  # why
+    sender: SenderSample | None  # none of one that sends nothing by TCP, as far as its access point sees
 
 
 class WindowSample(NamedTuple):
@@ -314,7 +322,7 @@ def _windows(state: CellState, access_point: AccessPoint) -> WindowSample | None
 
 
 def _stations(state: CellState) -> tuple[StationSample, ...]:
-    is_active, of_windows = state.stations.is_active, _limits(state)
+    is_active, senders = state.stations.is_active, _senders(state)
     return tuple(
         [
             _new(
@@ -324,7 +332,7 @@ def _stations(state: CellState) -> tuple[StationSample, ...]:
                     station.associated_at_us,
                     station.payload_bytes_per_s,
                     station.sending or is_active(mac),
-                    *of_windows.get(mac, _NO_LIMIT),
+                    senders.get(mac),
                 ),
             )
             for mac, station in state.stations.by_mac.items()
@@ -332,19 +340,30 @@ def _stations(state: CellState) -> tuple[StationSample, ...]:
     )
 
 
-def _limits(state: CellState) -> dict[Mac, tuple[int, int, Code]]:
-    """Of stations that send by TCP: the least limit, and since when and why there is none."""
+def _senders(state: CellState) -> dict[Mac, SenderSample]:
+    """The stations that send by TCP."""
     windows, access_point = state.windows, state.access_point
     least_bytes = dict[Mac, int]()
     sent = access_point.windows_sent if access_point is not None else None
     for limit in sent.entries if sent is not None else ():
         least_bytes[limit.mac] = min(limit.max_bytes, least_bytes.get(limit.mac, limit.max_bytes))
-    found = dict[Mac, tuple[int, int, Code]]()
+    found = dict[Mac, SenderSample]()
     for mac, sender in windows.senders.items():
-        why = windows.why_unlimited(mac) if sender.unlimited_since_us else None
+        since_us = sender.unlimited_since_us
+        why = windows.why_unlimited(mac) if since_us else None
         code = why.code if why is not None else Code.UNSPECIFIED
-        found[mac] = least_bytes.get(mac, 0), sender.unlimited_since_us, code
+        found[mac] = SenderSample(least_bytes.get(mac, 0), since_us, code, *_worst_rtts_us(sender, state))
     return found
+
+
+def _worst_rtts_us(sender: StationSender, state: CellState) -> tuple[int, int]:
+    worst, worst_ratio = (0, 0), 0.0
+    for address, destination in sender.sending.items():
+        known_us = (destination.min_rtt_us, state.min_rtt.shared_us(address))
+        min_rtt_us = min(filter(None, known_us), default=0)
+        if destination.srtt_us and min_rtt_us and destination.srtt_us / min_rtt_us > worst_ratio:
+            worst, worst_ratio = (destination.srtt_us, min_rtt_us), destination.srtt_us / min_rtt_us
+    return worst
 
 
 def terminal(

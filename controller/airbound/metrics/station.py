@@ -15,7 +15,8 @@ from airbound.core.reports import COUNTER_MAX, Station
 from airbound.metrics.family import Family
 from airbound.metrics.labels import label_set, printable
 from airbound.metrics.options import StationLabel
-from airbound.metrics.samples import CellSample
+from airbound.metrics.rtt import Rtt
+from airbound.metrics.samples import CellSample, SenderSample
 from airbound.metrics.slots import Slots
 from airbound.metrics.table import Column, Table
 from airbound.metrics.totals import Totals
@@ -42,8 +43,9 @@ class _Station(NamedTuple):
     totals: tuple[int, ...]  # in the order of _counts
     payload_bytes_per_s: float
     active: bool
-    limit_bytes: int  # 0: none
+    sender: SenderSample | None
     unlimited_s: float | None  # none: something limits it, or it sends to nobody
+    rtt: Rtt | None
 
 
 AIRTIME = Family(
@@ -104,7 +106,7 @@ COLUMNS = (
             "What a connection of the station may have in flight by its access point: the least over destinations; "
             "absent while it has no such limit.", _STATION,
         ),
-        lambda station: station.limit_bytes or None,
+        lambda station: (station.sender and station.sender.limit_bytes) or None,
     ),
     Column(
         Family(
@@ -114,6 +116,18 @@ COLUMNS = (
         ),
         lambda station: station.unlimited_s,
         _UNLIMITED,
+    ),
+    Column(
+        Family(
+            "airbound_station_rtt_seconds", "gauge",
+            "Smoothed RTT of its connections, as the access point measures it, to the worst of the destinations that "
+            "are sent to; absent while none is known.", _STATION,
+        ),
+        lambda station: station.rtt and station.rtt.srtt_s,
+    ),
+    Column(
+        Family("airbound_station_rtt_ratio", "gauge", "RTT over minimum RTT of the same, at least 1.", _STATION),
+        lambda station: station.rtt and station.rtt.ratio,
     ),
     Column(
         Family("airbound_station_connected_seconds", "gauge", "Time since the station associated.", _STATION),
@@ -164,22 +178,23 @@ class StationTables:
                     series.totals.begin_again()
                     series.associated_at_us = sample.associated_at_us
                 totals = series.totals.update([("", _counts(sample.latest, counted))])
-                since_us = sample.unlimited_since_us
+                sender = sample.sender
                 shown = _Station(
                     sample.latest,
                     counted,
                     totals,
                     sample.payload_bytes_per_s,
                     sample.active,
-                    sample.limit_bytes,
-                    (now_us - since_us) / 1e6 if since_us else None,
+                    sender,
+                    (now_us - sender.unlimited_since_us) / 1e6 if sender and sender.unlimited_since_us else None,
+                    rtt_of(sender),
                 )
                 described = (
                     names.get(sample.latest.mac, ""),
                     _SOURCES.get(counted.airtime_source, ""),
                     counted.vlan_interface[:IFNAME_MAX_CHARACTERS],
                     _kind(counted),
-                    sample.unlimited_for.name.lower(),
+                    sender.unlimited_for.name.lower() if sender else "",
                 )
                 self.table.add(self._labels(series, bssid, sample.latest.mac, described), shown)
 
@@ -208,6 +223,13 @@ class StationTables:
         if self._label == "mac":
             return mac_text(mac)
         return hashlib.blake2b(mac, digest_size=_PSEUDONYM_OCTETS, key=self._key).hexdigest()
+
+
+def rtt_of(sender: SenderSample | None) -> Rtt | None:
+    """The RTTs that an access point measures of a station; none if it knows none."""
+    if sender is None or not sender.srtt_us:
+        return None
+    return Rtt(max(1.0, sender.srtt_us / sender.min_rtt_us), sender.srtt_us / 1e6, sender.min_rtt_us / 1e6)
 
 
 def _kind(reported: access_point_pb2.Station) -> str:

@@ -15,6 +15,7 @@ from airbound.core.reports import COUNTER_MAX
 from airbound.metrics import classes, decisions
 from airbound.metrics.family import Family
 from airbound.metrics.labels import label_set, printable
+from airbound.metrics.rtt import Rtt
 from airbound.metrics.samples import TerminalSample
 from airbound.metrics.slots import Slots
 from airbound.metrics.table import Column, Table
@@ -36,14 +37,6 @@ _RETRANSMISSIONS = {
 """Back ends; one of a later version is none."""
 _new = tuple.__new__  # a named tuple without a call of Python code
 _MAXIMUM = attrgetter("max_segs")
-
-
-class Rtt(NamedTuple):
-    """The RTTs to one destination."""
-
-    ratio: float
-    srtt_s: float
-    min_rtt_s: float
 
 
 class Reported(NamedTuple):

@@ -187,6 +187,40 @@ def test_a_station_without_an_agent_has_its_limit_or_for_how_long_and_why_it_has
     assert samples.value("airbound_station_unlimited_seconds", **named[1], reason="no_rtt_sample") == 8
 
 
+def test_a_cell_without_agents_has_the_rtts_that_its_access_point_measures() -> None:
+    scraped = Scraped(Population(1, 0), Metrics(stations="mac"))
+    scraped.population.cells[0].windows = {"can_set": True, "limits_max": 16}
+    near, _ = without_agents(scraped.population)
+    near.station["destinations"][0].srtt_us = 50_000
+    scraped.population.now_us += 1_000_000
+    scraped.population.access_point_reports(scraped.population.cells[0])
+    samples = scraped.samples()
+    named = {"bssid": mac_text(scraped.population.cells[0].bssid), "station": mac_text(near.mac)}
+    assert samples.labels("airbound_station_rtt_seconds") == [named]
+    assert samples.value("airbound_station_rtt_seconds", **named) == 0.05
+    assert samples.value("airbound_station_rtt_ratio", **named) == 2.5
+    of_cell = {"bssid": named["bssid"], "quantile": "0.5"}
+    assert samples.value("airbound_cell_rtt_seconds", **of_cell) == 0.05
+    assert samples.value("airbound_cell_rtt_ratio", **of_cell) == 2.5
+
+
+def test_of_a_station_with_an_agent_its_own_rtt_counts() -> None:
+    scraped = Scraped(Population(1, 1))
+    scraped.population.cells[0].windows = {"can_set": True, "limits_max": 16}
+    (phone,) = scraped.population.cells[0].phones
+    phone.station["destinations"] = [
+        access_point_pb2.StationDestination(
+            address=SERVER, connections=1, connections_sending=1, srtt_us=90_000, min_rtt_us=9_000, mss_bytes=1448
+        )
+    ]
+    scraped.population.seconds(3)
+    samples = scraped.samples()
+    (own,) = samples.labels("airbound_terminal_rtt_seconds")
+    of_cell = {"bssid": mac_text(scraped.population.cells[0].bssid), "quantile": "1"}
+    of_terminal = samples.value("airbound_terminal_rtt_seconds", **own)
+    assert samples.value("airbound_cell_rtt_seconds", **of_cell) == of_terminal
+
+
 def test_promtool_finds_nothing_to_complain_of() -> None:
     scraped = full()
     assert promtool(scraped.page()) == (0, "")

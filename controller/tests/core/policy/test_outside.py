@@ -97,7 +97,9 @@ def test_what_it_raises_names_the_policy_the_function_and_the_line() -> None:
     with pytest.raises(PolicyFailedError) as caught:
         made(decide).decide(OF)
     line = decide.__code__.co_firstlineno + 1
-    expected = f"policy {NAME}: ZeroDivisionError: integer division or modulo by zero, in decide, test_outside.py line {line}"
+    expected = (
+        f"policy {NAME}: ZeroDivisionError: integer division or modulo by zero, in decide, test_outside.py line {line}"
+    )
     assert str(caught.value) == expected
 
 
