@@ -73,13 +73,18 @@ def _now(made: Dashboard) -> Dashboard:
 
 
 def _stations(made: Dashboard) -> Dashboard:
-    return made.with_row(row("Who sends")).with_panel(
+    return made.with_row(row("Who sends, and what bounds change")).with_panel(
         rows("Stations", "All of the cell, with an agent (terminal) or without; air is a station's part of the time, of"
              " frames from and to it; limit is what a connection may have in flight by the access point, and after it"
              " for how long one that sends by TCP has had none, and why. `airbound stations` has the same.",
              q.STATIONS, key="station", w=24, h=9, units={"uplink": BITS, "air": SHARE, "signal": DBM, "PHY up": BITS,
                                                           "PHY down": BITS, "retries/s": COUNT, "limit": BYTES,
-                                                          "no limit for": SECONDS}, sort="air")
+                                                          "no limit for": SECONDS, "RTT": SECONDS}, sort="air")
+    ).with_panel(
+        rows("With and without bounds", "In the chosen time, while two or more sent: what was carried and the RTT in"
+             " each mode. observe is without bounds. The modes had different traffic: `airbound check` compares them in"
+             " turn, and says how sure it is.", q.MODES, key="mode", w=24, h=5,
+             units={"throughput": BITS, "RTT, median": SECONDS, "RTT, 95 %": SECONDS, "of the time": SHARE})
     )  # fmt: skip
 
 

@@ -105,6 +105,7 @@ STATIONS = (  # of one table: each has the stations as rows, with an agent or wi
         format="table",
     ),
     _station("bssid_station:airbound_station_airtime_seconds:rate1m", "air"),
+    _station("airbound_station_rtt_seconds", "RTT"),
     _station("airbound_station_signal_dbm", "signal"),
     Query(
         '8 * max by (station) (airbound_station_phy_rate_bytes_per_second{bssid="$bssid", direction="uplink"})',
@@ -130,6 +131,23 @@ STATIONS = (  # of one table: each has the stations as rows, with an agent or wi
         "no limit for",
         instant=True,
         format="table",
+    ),
+)
+
+
+def _by_mode(what: str, legend: str) -> Query:
+    return Query(what, legend, instant=True, format="table")
+
+
+_CARRIED = 'bssid_mode:airbound_cell_throughput_bytes_per_second:while_several_send{bssid="$bssid"}[$__range]'
+_RTT_OF_MODE = 'bssid_mode:airbound_cell_rtt_seconds:while_several_send{bssid="$bssid"}[$__range]'
+MODES = (  # of one table: each has the modes as rows
+    _by_mode(f"8 * max by (mode) (avg_over_time({_CARRIED}))", "throughput"),
+    _by_mode(f"max by (mode) (quantile_over_time(0.5, {_RTT_OF_MODE}))", "RTT, median"),
+    _by_mode(f"max by (mode) (quantile_over_time(0.95, {_RTT_OF_MODE}))", "RTT, 95 %"),
+    _by_mode(
+        f"max by (mode) (count_over_time({_CARRIED})) / on () group_left () sum(count_over_time({_CARRIED}))",
+        "of the time",
     ),
 )
 TERMINALS = (  # of one table: each has the terminals as rows
