@@ -94,11 +94,13 @@ $(foreach line,$(LINES),\
 	$(call step,series/phone-arm64-$(line),series/arm64-$(line),phone-agent/android/tests/arm64-test.sh $(line)))
 series := $(filter series/% kernel/boot-% kernel/stress-%,$(steps))
 
-# The longest begin first, by the seconds of an earlier run; what is not listed yet begins before them.
+# Style and types begin first: they take a minute, and fail by the smallest slip. Then the longest, by the seconds of an
+# earlier run; what is not listed yet begins before them.
 listed := $(shell sort -rn scripts/check-seconds.txt | awk '{ print $$2 }')
-longest_first = $(filter-out $(listed),$(1)) $(foreach name,$(listed),$(filter $(name),$(1)))
+in_order = $(filter lint/%,$(1)) $(filter-out $(listed) lint/%,$(1)) \
+	$(foreach name,$(listed),$(filter-out lint/%,$(filter $(name),$(1))))
 
 .PHONY: $(steps) lint unit uml all waiting series names
-$(foreach goal,lint unit uml all waiting series,$(eval $(goal): $(call longest_first,$($(goal)))))
+$(foreach goal,lint unit uml all waiting series,$(eval $(goal): $(call in_order,$($(goal)))))
 names:
 	@printf '%s\n' $(sort $(steps))
