@@ -25,6 +25,7 @@ from airbound.config import (
 )
 from airbound.core.addresses import mac_from_text, mac_text
 from airbound.core.parameters import BdpParameters, Parameters
+from airbound.core.policy_names import BUILT_IN
 from airbound.metrics.options import Metrics
 
 BSSID = "02:00:00:00:00:0a"
@@ -101,7 +102,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
             "x.toml: unknown key zzz; known keys: aggregate, bdp, capacity, cell, edca, events, exempt, identity,",
         ),
         ("[parameters]\npolicy = 'bdp'", "x.toml: unknown key parameters; its tables stand at the top of the file"),
-        ("policy = 'fair'", "x.toml: policy = 'fair': expected paper, bdp, aggregate, MODULE:NAME"),
+        ("policy = 'fair'", f"x.toml: policy = 'fair': expected {', '.join(BUILT_IN)}, MODULE:NAME"),
         ("mode = 1", "x.toml: mode = 1: should be 'observe' or 'control'"),
         ("bdp = 1", "x.toml: bdp = 1: should be a table, [bdp]"),
         ("limits = []", "x.toml: limits = []: should be a table, [limits]"),
@@ -183,7 +184,7 @@ def test_what_is_set_is_in_force_and_the_rest_is_default() -> None:
         ("[[cell]]\nssid = 'a'\nexempt = ['']", "x.toml: cell.0.exempt = ['']: expected true, false or a list of"),
         (
             "[[cell]]\nssid = 'a'\npolicy = 'x'",
-            "x.toml: cell.0.policy = 'x': expected paper, bdp, aggregate, MODULE:NAME",
+            f"x.toml: cell.0.policy = 'x': expected {', '.join(BUILT_IN)}, MODULE:NAME",
         ),
         (
             "[[cell]]\nssid = 'a'\n[[cell]]\nssid = 'b'\n[cell.bdp]\ngian = 1",

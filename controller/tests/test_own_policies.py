@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from airbound.core.policy_names import BUILT_IN
+
 CONTROLLER = Path(__file__).parents[1]
 POLICY = '''"""A policy."""
 
@@ -71,7 +73,7 @@ def test_a_cell_may_have_one_of_its_own(check_config: CheckConfig) -> None:
     [
         (
             "bpd",
-            "did you mean bdp? expected paper, bdp, aggregate, MODULE:NAME of a policy of your own, or the name of",
+            f"did you mean bdp? expected {', '.join(BUILT_IN)}, MODULE:NAME of a policy of your own, or the name of",
         ),
         ("yours:fixed", "there is no module yours where Python looks: install it, or put its folder on PYTHONPATH"),
         ("mine:other", "module mine has no other"),

@@ -15,6 +15,7 @@ import pytest
 
 from airbound.config import known_keys, load
 from airbound.configuration.values import config_hash
+from airbound.core.policy_names import BUILT_IN
 from airbound.operator import cli
 from airbound.operator.completion import parsers
 from airbound_testing.agents import WAIT_S
@@ -214,7 +215,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         (["controller", "--listen", ""], "--listen = '': expected ADDRESS:PORT"),
         (["controller", "--operators", "here"], "--operators = 'here': expected ADDRESS:PORT"),
         (["controller", "--metrics", "here"], "--metrics = 'here': expected ADDRESS:PORT"),
-        (["controller", "--policy", "fair"], "--policy = 'fair': expected paper, bdp, aggregate, MODULE:NAME"),
+        (["controller", "--policy", "fair"], f"--policy = 'fair': expected {', '.join(BUILT_IN)}, MODULE:NAME"),
     ],
 )
 def test_a_wrong_endpoint(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

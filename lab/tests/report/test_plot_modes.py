@@ -24,6 +24,10 @@ def test_each_mode_has_a_colour_and_policies_from_outside_have_different_ones() 
     assert len({colours[mode] for mode in (*NAMED, "mine:decide", "yours:decide+bbr")}) == len(NAMED) + 2
 
 
+def test_a_mode_of_ours_has_a_colour_of_its_own() -> None:
+    assert set(NAMED) - plot.MODE_COLOURS.keys() == set(), "add its colour to lab/airbound_lab/report/plot.py"
+
+
 def test_pictures_name_the_mode_and_the_radio(make_results: Callable[..., Results], tmp_path: Path) -> None:
     own = "mine:decide@config=a/b.toml"
     made = make_results(modes=("cubic", "mine:decide"))

@@ -8,13 +8,16 @@ air, to a destination at minimum RTT R:
                                             and of ACKs, with preambles, block acks, and the idle time before them
     K     = min(window of a block ack, longest PSDU / frame, 5484 us / frame)
     k_eta = eta K O / (O + (1 - eta) K frame)       carries the share eta of what K frames carry
-    k     = min(K, max(k_eta, D S / (8 s)))         D: how long a queue the cell may have
-    max   = ceil(k + S / (8 s) x R)         alone in its cell R + O + k frame instead of R: it has every turn
-    min   = max(0.6 k, half of the share), at most max; both at least 2
+    k     = min(K, max(k_eta, D S / (8 s))) x found     all at the rate of the cell's fastest sender, with its share.
+                                            D: how long a queue the cell may have. found: knee.py's search
+    own   = k x r / r of the fastest        at least 2, at most 2 K at r
+    max   = ceil((own + S / (8 s) x R) / c)         of each of c connections. Alone in its cell R + O + own x frame
+                                            instead of R: it has every turn
+    min   = max(0.6 own, half of S / (8 s) x R) / c     at most max; both at least 2
 
 Below k = O / frame a smaller window saves no RTT and costs throughput in proportion, since accesses get shorter and
-their cost stays; far above it only the RTT grows. A slower sender's k is smaller, so that its accesses last no longer
-than the fastest one's: k of the fastest x r / r of the fastest, at least 2.
+their cost stays; far above it only the RTT grows. A slower sender's own aggregate is smaller, so that its accesses last
+no longer than the fastest one's.
 
 Whose frames are not aggregated has the bounds of bdp.py.
 """

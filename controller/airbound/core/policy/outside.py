@@ -104,12 +104,16 @@ def outside(name: str, given: Any) -> type[Policy]:
     """A class for a policy that was loaded under a name.
 
     Raises:
-        TypeError: it is neither a function nor a subclass of `Policy` that says what it uses.
+        TypeError: it is neither a function nor a subclass of `Policy` that says what it uses and
+            has all of its methods.
     """
     if isinstance(given, type) and issubclass(given, Policy):
         missing = [flag for flag in _FLAGS if not isinstance(getattr(given, flag, None), bool)]
         if missing:
             raise TypeError(f"the class says neither true nor false of {', '.join(missing)}")
+        lacks = sorted(getattr(given, "__abstractmethods__", ()))
+        if lacks:
+            raise TypeError(f"the class lacks {', '.join(lacks)}")
         values = {flag: getattr(given, flag) for flag in _FLAGS}
     elif callable(given) and not isinstance(given, type):
         given = _of_function(given)

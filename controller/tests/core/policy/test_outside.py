@@ -12,6 +12,7 @@ from airbound.core.effects import Note
 from airbound.core.events import Reconfigured
 from airbound.core.parameters import Parameters
 from airbound.core.policy import POLICIES, CellFacts, Policy, PolicyInput, Range, register
+from airbound.core.policy.bdp import Bdp
 from airbound.core.policy.outside import PolicyFailedError, outside
 from airbound.core.reasons import Code
 from airbound_testing.scenario import OTHER_SERVER, Scenario, mac, upload, uploading
@@ -101,6 +102,15 @@ def test_what_it_raises_names_the_policy_the_function_and_the_line() -> None:
         f"policy {NAME}: ZeroDivisionError: integer division or modulo by zero, in decide, test_outside.py line {line}"
     )
     assert str(caught.value) == expected
+
+
+def test_a_class_without_a_method_is_refused_when_it_is_loaded() -> None:
+    class Unfinished(Bdp):
+        formula = Policy.formula
+
+    with pytest.raises(TypeError, match="the class lacks formula"):
+        register(NAME, Unfinished)
+    assert NAME not in POLICIES
 
 
 @pytest.mark.parametrize("given", [5, "decide", int, object])
