@@ -150,7 +150,7 @@ def install_apk(router: AccessPoint, path: Path) -> None:
 
 
 def test_a_router_reports(machine: Installed, packages: dict[str, Path], tmp_path: Path) -> None:
-    enroll, install, join, restart, stations, control, check = ROUTER
+    enroll, install, join, restart, stations, check, control = ROUTER
     string = joined_by(machine, enroll)
     router = AccessPoint(tmp_path / "router")
     router.make()
@@ -172,7 +172,7 @@ def test_a_router_reports(machine: Installed, packages: dict[str, Path], tmp_pat
     where = f"{values['--controller']} {values['--enroll']}"
     machine.start(f"{ROOT}/.venv/bin/python {ROOT}/docs/tests/access_point.py {token} {where}")
     machine.until_listed(stations, "02:00:00:00:01:05")
-    machine.do(control)
-    assert "control" in machine.do("airbound mode")
     assert check == "airbound check"
     machine.do("airbound check --help")  # it takes ten minutes, and real traffic: docs/tests/commands.toml
+    machine.do(control)
+    assert "control" in machine.do("airbound mode")
