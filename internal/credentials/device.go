@@ -186,12 +186,11 @@ func (d *Device) hasToken() bool { return d.cfg.Token != "" || d.cfg.TokenFile !
 func (d *Device) token() (identity.Token, error) {
 	text := d.cfg.Token
 	if d.cfg.TokenFile != "" {
-		content, err := readTokenFile(d.cfg.TokenFile)
+		line, err := ReadTokenFile(d.cfg.TokenFile)
 		if err != nil {
 			return identity.Token{}, err
 		}
-		// `airbound enroll` prints the token on the first line, and below it how to use it.
-		text, _, _ = strings.Cut(strings.TrimSpace(content), "\n")
+		text = line
 	}
 	token, err := identity.ParseToken(text)
 	return token, withCode(identity.TokenMalformed, err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -21,13 +22,15 @@ const (
 	tokenForbiddenMode = 0o027
 )
 
-// readTokenFile returns what a file with a token has.
-func readTokenFile(path string) (string, error) {
+// ReadTokenFile returns the first line of a file with a token: `airbound enroll` prints the token there, and below it how
+// to use it. The file must be a regular one that others cannot read.
+func ReadTokenFile(path string) (string, error) {
 	content, err := readPrivate(path)
 	if err != nil {
 		return "", &failedError{identity.TokenUnreadable, fmt.Errorf("read the token: %w", err)}
 	}
-	return string(content), nil
+	line, _, _ := strings.Cut(strings.TrimSpace(string(content)), "\n")
+	return strings.TrimSpace(line), nil
 }
 
 func readPrivate(path string) (content []byte, err error) {

@@ -66,11 +66,11 @@ func Certificate(e Enrolment, now time.Time) (findings []Finding, leaf *x509.Cer
 func (e Enrolment) token() Finding {
 	text := e.Token
 	if e.TokenFile != "" {
-		content, err := os.ReadFile(e.TokenFile)
+		line, err := credentials.ReadTokenFile(e.TokenFile)
 		if err != nil {
-			return Fail(certificatePart, e.enrolAgain(), "none, and the token cannot be read: %v", err)
+			return Fail(certificatePart, e.enrolAgain(), "none, and no token: %v", err)
 		}
-		text, _, _ = strings.Cut(strings.TrimSpace(string(content)), "\n")
+		text = line
 	}
 	if text == "" {
 		return Fail(certificatePart, e.enrolAgain(), "none, and no token to get one")
@@ -84,8 +84,8 @@ func (e Enrolment) token() Finding {
 // ParsedToken returns the token, if there is one that can be read.
 func (e Enrolment) ParsedToken() (identity.Token, bool) {
 	text := e.Token
-	if content, err := os.ReadFile(e.TokenFile); err == nil {
-		text, _, _ = strings.Cut(strings.TrimSpace(string(content)), "\n")
+	if line, err := credentials.ReadTokenFile(e.TokenFile); err == nil {
+		text = line
 	}
 	token, err := identity.ParseToken(text)
 	return token, err == nil

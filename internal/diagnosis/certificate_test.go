@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 
 	"github.com/airbound/airbound/internal/credentials/credentialstest"
@@ -53,7 +54,18 @@ func TestCertificate(t *testing.T) {
 	expect(t, "half a token", of(diagnosis.Enrolment{Directory: none, Token: token[:9]}, now),
 		"failed the token has 9 characters")
 	expect(t, "no such file", of(diagnosis.Enrolment{Directory: none, TokenFile: "/nowhere"}, now),
-		"failed the token cannot be read: open /nowhere")
+		"failed none, and no token: read the token: open /nowhere")
+
+	if err := os.Chmod(tokenFile, 0o644); err != nil { //nolint:gosec // what doctor has to see
+		t.Fatal(err)
+	}
+	expect(t, "others read it", of(diagnosis.Enrolment{Directory: none, TokenFile: tokenFile}, now),
+		"failed is open to others: its mode is 0644")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "a pipe", of(diagnosis.Enrolment{Directory: none, TokenFile: pipe}, now), "failed "+pipe+" is no file")
 
 	accessPoint := controller.Enrolled(t, identity.RoleAccessPoint)
 	expect(t, "of an access point", of(diagnosis.Enrolment{Directory: accessPoint}, now), "failed not of role terminal")
