@@ -26,6 +26,11 @@ import (
 const (
 	adviceNoTLS = "no TLS is spoken there: check the port, which is 50051 unless the operator chose another; a " +
 		"controller without certificates, of a lab, needs plain-text"
+	// adviceClosed is for a connection that was closed during the handshake: what the server speaks is unknown.
+	adviceClosed = "check that a controller runs there (a proxy without one closes connections), and the port; or " +
+		adviceNoTLS
+	// adviceSlow is for a handshake without an answer in time: what the server speaks is unknown.
+	adviceSlow = "try again later; if the error stays, check the port, and whether the network loses packets"
 	// adviceTLS is for a connection in plain text.
 	adviceTLS = "TLS is spoken there: remove plain-text from the configuration; or check the port"
 	// adviceOtherPort follows from an answer of a gRPC server that has not the agents' service.
@@ -33,8 +38,12 @@ const (
 		"50052 is for operators, 50053 for enrolment"
 )
 
-// errTLSIsSpoken means that a server answered plain text as one of TLS does.
-var errTLSIsSpoken = errors.New("the server does not speak HTTP/2 in plain text: " + adviceTLS)
+// errTLSIsSpoken means that a server answered plain text with a record of TLS. errUnanswered means that the connection
+// was closed before any answer: by a server of TLS, or by a proxy whose controller does not run.
+var (
+	errTLSIsSpoken = errors.New("the server does not speak HTTP/2 in plain text: " + adviceTLS)
+	errUnanswered  = errors.New("the connection was closed without an answer: no controller runs there, or " + adviceTLS)
+)
 
 // Unreachable is what to do about an error of a TCP connection or of a name, one sentence.
 func Unreachable(err error) string {
@@ -57,8 +66,12 @@ func Insecure(err error) string {
 	var record tls.RecordHeaderError
 	var ended x509.CertificateInvalidError
 	switch {
-	case errors.As(err, &record), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+	case errors.As(err, &record):
 		return adviceNoTLS
+	case isClosed(err):
+		return adviceClosed
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return adviceSlow
 	case errors.Is(err, identity.ErrNotPinned):
 		return "check the address, or get a token of this controller"
 	case errors.As(err, &ended) && ended.Reason == x509.Expired:
@@ -68,6 +81,11 @@ func Insecure(err error) string {
 	default:
 		return "check that this is the controller where the device was enrolled"
 	}
+}
+
+// isClosed is whether the other end closed the connection.
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // advised adds the next step to an error of a stream.
@@ -137,13 +155,16 @@ func (c *plainConn) Read(into []byte) (int, error) {
 	n, err := c.Conn.Read(into)
 	switch {
 	case c.answered:
-	case n > 0 && into[0] == tlsAlert, n == 0 && errors.Is(err, io.EOF):
+	case n > 0 && into[0] == tlsAlert:
 		return 0, errTLSIsSpoken
+	case n == 0 && isClosed(err):
+		return 0, errUnanswered
 	case n > 0:
 		c.answered = true
 	}
 	return n, err
 }
 
-// PlainText returns a connection in plain text that reports a server of TLS as what it is.
+// PlainText returns a connection in plain text that reports a server of TLS as such, and one that closes the
+// connection without an answer as that.
 func PlainText(conn net.Conn) net.Conn { return &plainConn{Conn: conn} }
