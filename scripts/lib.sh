@@ -6,6 +6,7 @@
 set -euo pipefail
 export LC_ALL=C.UTF-8
 
+CALLED_FROM=$PWD
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export HOME=${HOME:-/root}
 CACHE_DIR=${AIRBOUND_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/airbound}
@@ -38,6 +39,19 @@ report_failure() {
 	fi
 }
 trap report_failure EXIT
+
+# path_of PATH: the absolute path that the caller of the script means by a relative one; it need not exist.
+path_of() {
+	(cd "$CALLED_FROM" && realpath -m -- "$1")
+}
+
+# put FILE TARGET: copies a file, which may be on another file system; the target is whole, or as it was before.
+put() {
+	cp -- "$1" "$2.new" && mv -fT -- "$2.new" "$2" || {
+		rm -f -- "$2.new"
+		return 1
+	}
+}
 
 # hash_of FILE...: one short name for the content of these files.
 hash_of() {

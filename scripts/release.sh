@@ -8,30 +8,42 @@
 #   airbound.cdx.json               CycloneDX: each file, each program and the modules that it is built of
 #   SHA256SUMS, SHA256SUMS.sig      of all of these; the signature is usign's
 #   release.sh --key DIR [--output DIR] [--made DIR]
-#   release.sh --make-key DIR       makes the keys, once: who has installed by one key does not take another
-# --made: what there is to release, made before as `make packages controller-package wheel module` do; without it all of
-# it is made. The same sources and keys give the same bytes. Container images and Android's application are not in it.
+#   release.sh --make-key DIR       makes the keys, once: devices refuse what is signed by another key than the first
+# --made DIR has the results of `make packages controller-package wheel module`; without it, the script makes these first.
+# The release is made beside its place and moved there when it is complete. The same sources and keys give the same
+# bytes. Container images and Android's application are not in it.
 
 . "$(dirname "$0")/lib.sh"
 use_go
 
-output=build/release
+output=$ROOT/build/release
 made=
 key=
 make_key=
 while [[ $# -gt 0 ]]; do
 	[[ $# -ge 2 ]] || die "release: $1 needs a directory (make release RELEASE_KEY=DIR)"
 	case $1 in
-	--key) key=$2 ;;
-	--make-key) make_key=$2 ;;
-	--output) output=$2 ;;
-	--made) made=$2 ;;
+	--key) key=${2:+$(path_of "$2")} ;;
+	--make-key) make_key=${2:+$(path_of "$2")} ;;
+	--output) output=$(path_of "$2") ;;
+	--made) made=$(path_of "$2") ;;
 	*) die "release: unknown flag '$1'" ;;
 	esac
 	shift 2
 done
 work=$(mktemp -d)
-trap 'report_failure; rm -rf "$work"' EXIT
+stage=
+
+# clean_up also puts the release of before back if the script ended between the two moves of publish.
+clean_up() {
+	report_failure
+	rm -rf "$work"
+	if [[ -n $stage && ! -e $output && -e $stage/before ]]; then
+		mv -T "$stage/before" "$output"
+	fi
+	rm -rf ${stage:+"$stage"}
+}
+trap clean_up EXIT
 umask 022
 go build -trimpath -o "$work/" ./ap-firmware/openwrt/cmd/airbound-mkfeed
 if [[ -n $make_key ]]; then
@@ -56,7 +68,7 @@ take() {
 	for pattern in "$@"; do
 		mapfile -t found < <(compgen -G "$made/$pattern")
 		[[ ${#found[@]} -eq 1 ]] || die "release: ${#found[@]} files are $made/$pattern, and should be one"
-		cp "${found[0]}" "$output/"
+		cp "${found[0]}" "$release/"
 	done
 }
 
@@ -80,7 +92,7 @@ feed() {
 		cp -R "$made/$arch" "$packages/"
 	done <ap-firmware/openwrt/architectures.txt
 	cp -R "$made/all" "$packages/"
-	"$work/airbound-mkfeed" --key "$key" --packages "$packages" --output "$output/openwrt"
+	"$work/airbound-mkfeed" --key "$key" --packages "$packages" --output "$release/openwrt"
 }
 
 # modules_of DIRECTORY: the modules that a program is built of, Go's own library being one.
@@ -96,15 +108,21 @@ parts() {
 		modules_of "./$program" | sed '/^$/d' >"$work/${program##*/}.modules"
 		programs+=("${program##*/}=$work/${program##*/}.modules")
 	done
-	PYTHONPATH=tools "$VENV/bin/python" -m release "$version" "$(source_date_epoch)" "$output" \
+	PYTHONPATH=tools "$VENV/bin/python" -m release "$version" "$(source_date_epoch)" "$release" \
 		controller/requirements.txt "${programs[@]}" >"$work/airbound.cdx.json"
-	cp "$work/airbound.cdx.json" "$output/"
+	cp "$work/airbound.cdx.json" "$release/"
 }
 
 checksums() {
-	(cd "$output" && find . -type f -printf '%P\0' | sort -z | xargs -0 sha256sum) >"$work/SHA256SUMS"
-	cp "$work/SHA256SUMS" "$output/"
-	"$work/airbound-mkfeed" --key "$key" --sign "$output/SHA256SUMS"
+	(cd "$release" && find . -type f -printf '%P\0' | sort -z | xargs -0 sha256sum) >"$work/SHA256SUMS"
+	cp "$work/SHA256SUMS" "$release/"
+	"$work/airbound-mkfeed" --key "$key" --sign "$release/SHA256SUMS"
+}
+
+# publish: the release takes the place of the one before.
+publish() {
+	[[ ! -e $output ]] || mv -T "$output" "$stage/before"
+	mv -T "$release" "$output"
 }
 
 if [[ -e $output && -n $(ls -A "$output") && ! -e $output/SHA256SUMS ]]; then
@@ -115,11 +133,14 @@ if [[ -z $made ]]; then
 	make_all
 fi
 made=$(realpath "$made")
-rm -rf "$output"
-mkdir -p "$output"
-output=$(realpath "$output")
+# A name of its own beside the release: on the same file system, so that a move takes it whole.
+mkdir -p "$(dirname "$output")"
+stage=$(mktemp -d -p "$(dirname "$output")" .release.XXXXXX)
+release=$stage/release
+mkdir "$release"
 step "files" files
 step "feed" feed
 step "parts" parts
 step "checksums" checksums
+step "publish" publish
 echo "$output"

@@ -40,9 +40,9 @@ COPIED = [
 FEED = {"Packages", "Packages.gz", "Packages.sig", "packages.adb"}
 
 
-def run(*flags: str | Path) -> subprocess.CompletedProcess[str]:
+def run(*flags: str | Path, where: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
     command = [REPOSITORY / "scripts/release.sh", *flags]
-    return subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, cwd=where)
 
 
 def release(*flags: str | Path) -> None:
@@ -165,6 +165,30 @@ def test_nothing_is_overwritten_or_left_out(tmp_path: Path, made: Path, keys: Pa
     (less / COPIED[-1]).unlink()
     missing = run("--key", keys, "--made", less, "--output", tmp_path / "out")
     assert (missing.returncode, "airbound-handover_0.1.0-*_arm64.deb" in missing.stderr) == (1, True)
+    assert {path.name for path in tmp_path.iterdir()} == {"mine", "less"}
     for flags in ((), ("--key", tmp_path / "nowhere"), ("--key", "")):
         none = run(*flags)
         assert (none.returncode, "make release-key RELEASE_KEY=DIR" in none.stderr) == (1, True), none.stderr
+
+
+def test_a_run_that_fails_leaves_the_release_of_before(
+    released: Path, tmp_path: Path, made: Path, keys: Path
+) -> None:
+    output = tmp_path / "release"
+    shutil.copytree(released, output)
+    before = contents(output)
+    less = tmp_path / "less"
+    shutil.copytree(made, less)
+    shutil.rmtree(less / ARCHITECTURES[-1])  # Missed after most has been made.
+    failed = run("--key", keys, "--made", less, "--output", output)
+    assert (failed.returncode, f"no packages for {ARCHITECTURES[-1]}" in failed.stderr) == (1, True), failed.stderr
+    assert contents(output) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"release", "less"}
+
+
+def test_relative_directories_are_the_callers(released: Path, tmp_path: Path, made: Path, keys: Path) -> None:
+    flags = ("--key", os.path.relpath(keys, tmp_path), "--made", os.path.relpath(made, tmp_path))
+    done = run(*flags, "--output", "public/release", where=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, [f"{tmp_path}/public/release"]), done.stderr
+    assert contents(tmp_path / "public/release") == contents(released)
+    assert [path.name for path in (tmp_path / "public").iterdir()] == ["release"]
