@@ -12,8 +12,8 @@
 output=build/packages keystore=''
 while [[ $# -gt 0 ]]; do
 	case $1 in
-	--output) output=${2:?DIR is missing} ;;
-	--keystore) keystore=${2:?FILE is missing} ;;
+	--output) output=$(path_of "${2:?DIR is missing}") ;;
+	--keystore) keystore=$(path_of "${2:?FILE is missing}") ;;
 	*) die "apk: unknown argument '$1'" ;;
 	esac
 	shift 2

@@ -22,7 +22,7 @@ arches=()
 while [[ $# -gt 0 ]]; do
 	case $1 in
 	--output)
-		output=$2
+		output=$(path_of "${2:?DIR is missing}")
 		shift
 		;;
 	amd64 | arm64) arches+=("$1") ;;
@@ -34,12 +34,13 @@ done
 mkdir -p "$output"
 output=$(realpath "$output")
 work=$(mktemp -d)
-trap 'report_failure; rm -rf "$work"' EXIT
+made=
+trap 'report_failure; rm -rf "$work" ${made:+"$made"}' EXIT
 
 # fetch_modules ARCH: the modules for each Python, in the cache, whose key is what they follow from. Extension modules
 # are of one Python, or of all; type stubs and the modules' own programs are of no use here.
 fetch_modules() {
-	local python cache=$CACHE_DIR/controller-modules made
+	local python cache=$CACHE_DIR/controller-modules
 	modules=$cache/$(hash_of controller/requirements.txt scripts/controller-package.sh)-$1
 	[[ ! -d $modules ]] || return 0
 	mkdir -p "$cache"
@@ -53,6 +54,7 @@ fetch_modules() {
 	find "$made" -type f -exec chmod 0644 {} +
 	find "$made" -type d -exec chmod 0755 {} +
 	mv -T "$made" "$modules" 2>/dev/null || rm -rf "$made" # another one was faster
+	made=
 }
 
 # uv does not read pip's configuration: where that names an index, it may fail, and pip goes on.

@@ -24,8 +24,8 @@ debian_documents() {
 
 # deb ARCH CONFIG NAME TREE DESCRIPTION: the package, in $output; $work has room for a log.
 deb() {
-	local file=$output/$3_$VERSION-${revision}_$1.deb
-	rm -f "$file"
-	ARCH=$1 RELEASE=$revision TREE=$4 DESCRIPTION=$5 nfpm package --config "$2" --packager deb --target "$file" \
-		&>"$work/log" || { cat "$work/log"; return 1; }
+	local name=$3_$VERSION-${revision}_$1.deb
+	ARCH=$1 RELEASE=$revision TREE=$4 DESCRIPTION=$5 nfpm package --config "$2" --packager deb \
+		--target "$work/$name" &>"$work/log" || { cat "$work/log"; return 1; }
+	put "$work/$name" "$output/$name"
 }

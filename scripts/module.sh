@@ -10,7 +10,7 @@ use_go
 
 output=build/packages
 if [[ ${1:-} == --output ]]; then
-	output=${2:?DIR is missing}
+	output=$(path_of "${2:?DIR is missing}")
 	shift 2
 fi
 [[ $# -eq 0 ]] || die "module: unexpected argument '$1'"
@@ -19,8 +19,9 @@ release=$(sed -n 's/^version = "\(.*\)"$/\1/p' controller/pyproject.toml)
 version=$(agent_version)
 SOURCE_DATE_EPOCH=$(source_date_epoch)
 export SOURCE_DATE_EPOCH
-tree=$(mktemp -d)
-trap 'report_failure; rm -rf "$tree"' EXIT
+work=$(mktemp -d)
+tree=$work/tree
+trap 'report_failure; rm -rf "$work"' EXIT
 
 # version_code RELEASE: a number that grows with it, as the managers' apps want it: 1.2.3 is 10203.
 version_code() {
@@ -38,7 +39,7 @@ build_program() { # DIRECTORY GOARCH [SETTING...]
 		-o "$tree/bin/$1/" ./phone-agent/cmd/airbound-phone
 }
 
-cp -R "$module/." "$tree"
+cp -R "$module" "$tree"
 build_program arm64 arm64 GOARM64=v8.0
 build_program arm arm GOARM=7
 build_program x86_64 amd64 GOAMD64=v1
@@ -46,6 +47,6 @@ sed -i "s/@VERSION@/$version/; s/@VERSION_CODE@/$(version_code "$release")/" "$t
 cp LICENSE "$tree/LICENSE"
 mkdir -p "$output"
 zip=$(realpath "$output")/airbound-phone-$release.zip
-python3 scripts/module_zip.py "$tree" "$zip.new"
-mv "$zip.new" "$zip"
+python3 scripts/module_zip.py "$tree" "$work/module.zip"
+put "$work/module.zip" "$zip"
 echo "$zip"

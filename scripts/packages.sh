@@ -26,11 +26,11 @@ arches=()
 while [[ $# -gt 0 ]]; do
 	case $1 in
 	--output)
-		output=$2
+		output=$(path_of "${2:?DIR is missing}")
 		shift
 		;;
 	--programs)
-		programs=$2
+		programs=$(path_of "${2:?DIR is missing}")
 		shift
 		;;
 	-*) die "packages: unknown flag '$1'" ;;
@@ -53,10 +53,11 @@ export USERID=network=101:network=101
 mkdir -p "$output"
 output=$(realpath "$output")
 work=$(mktemp -d)
+unfinished=
 clean_up() {
 	report_failure
 	chmod -R u+w "$work"
-	rm -rf "$work"
+	rm -rf "$work" ${unfinished:+"$unfinished"}
 }
 trap clean_up EXIT
 tarball=$output/airbound-$VERSION.tar.gz
@@ -85,7 +86,12 @@ build_programs_of() { # ARCH
 		GOFLAGS="-mod=vendor -buildvcs=false" GOWORK=off \
 		go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$(<VERSION) $values" -o "$work/$1/" \
 		"${commands[@]}")
-	mv -T "$work/$1" "$cache/$1"
+	# The cache may be on another file system: a copy that ends early must not count as the programs.
+	unfinished=$(mktemp -d -p "$programs")
+	cp -R "$work/$1" "$unfinished/"
+	mv -T "$unfinished/$1" "$cache/$1" 2>/dev/null || [[ -d $cache/$1 ]] # another one was faster
+	rm -rf "$unfinished" "${work:?}/$1"
+	unfinished=
 	echo "$1: ${commands[*]##*/} in $((SECONDS - start)) s"
 }
 

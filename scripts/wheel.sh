@@ -13,7 +13,7 @@ export SOURCE_DATE_EPOCH
 
 output=build/packages
 if [[ ${1:-} == --output ]]; then
-	output=${2:?DIR is missing}
+	output=$(path_of "${2:?DIR is missing}")
 	shift 2
 fi
 [[ $# -eq 0 ]] || die "wheel: unexpected argument '$1'"
@@ -31,5 +31,5 @@ chmod -R u=rwX,go=rX "$work/controller"
 "$VENV/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w "$work/wheel" \
 	"$work/controller"
 wheel=$(echo "$work"/wheel/airbound-*.whl)
-mv "$wheel" "$output/"
+put "$wheel" "$output/${wheel##*/}"
 realpath "$output/${wheel##*/}"
