@@ -37,42 +37,67 @@ func main() {
 	}
 }
 
+type options struct {
+	key, packages, output, sign string
+	makeKey                     bool
+}
+
 func run(arguments []string) error {
-	flags := flag.NewFlagSet("airbound-mkfeed", flag.ContinueOnError)
-	key := flags.String("key", "", "`DIR` of the secret keys")
-	makeKey := flags.Bool("make-key", false, "make new keys there")
-	packages := flags.String("packages", "", "`DIR` with a folder of packages for each architecture, and "+anyFolder)
-	output := flags.String("output", "", "`DIR` of the feed")
-	sign := flags.String("sign", "", "`FILE` to sign")
-	if err := flags.Parse(arguments); err != nil {
-		return fmt.Errorf("read the flags: %w", err)
-	}
-	if *key == "" || flags.NArg() != 0 || (*packages == "") != (*output == "") {
-		return errors.New("--key is required, --packages and --output need each other, and there are only flags")
-	}
-	if *makeKey {
-		return makeKeys(*key)
-	}
-	keys, err := readKeys(*key)
+	options, err := parse(arguments)
 	if err != nil {
 		return err
 	}
-	if *packages != "" {
-		if err := makeFeed(*packages, *output, keys); err != nil {
-			return err
-		}
+	if options.makeKey {
+		return makeKeys(options.key)
 	}
-	if *sign != "" {
-		content, err := os.ReadFile(*sign)
+	keys, err := readKeys(options.key)
+	if err != nil {
+		return err
+	}
+	if options.sign != "" {
+		content, err := os.ReadFile(options.sign)
 		if err != nil {
-			return fmt.Errorf("read what is to be signed: %w", err)
+			return fmt.Errorf("read the file to sign: %w", err)
 		}
-		return publish(*sign+".sig", keys.Usign.Sign(content))
+		return publish(map[string][]byte{options.sign + ".sig": keys.Usign.Sign(content)})
 	}
-	return nil
+	return makeFeed(options.packages, options.output, keys)
 }
 
-// makeKeys refuses to replace a key: what it has signed could not be updated any more.
+func parse(arguments []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("airbound-mkfeed", flag.ContinueOnError)
+	flags.StringVar(&o.key, "key", "", "`DIR` of the secret keys")
+	flags.BoolVar(&o.makeKey, "make-key", false, "make new keys there")
+	flags.StringVar(&o.packages, "packages", "",
+		"`DIR` with a folder of packages for each architecture, and "+anyFolder)
+	flags.StringVar(&o.output, "output", "", "`DIR` of the feed")
+	flags.StringVar(&o.sign, "sign", "", "`FILE` to sign")
+	if err := flags.Parse(arguments); err != nil {
+		return o, fmt.Errorf("read the flags: %w", err)
+	}
+	tasks := 0
+	for _, asked := range []bool{o.makeKey, o.packages != "" || o.output != "", o.sign != ""} {
+		if asked {
+			tasks++
+		}
+	}
+	switch {
+	case flags.NArg() != 0:
+		return o, fmt.Errorf("unexpected argument %q: there are only flags", flags.Arg(0))
+	case o.key == "":
+		return o, errors.New("--key DIR is missing: the directory of the secret keys")
+	case tasks != 1:
+		return o, errors.New("give one of --make-key, --packages DIR with --output DIR, and --sign FILE")
+	case o.packages == "" && o.output != "":
+		return o, errors.New("--packages DIR is missing: the packages of the feed")
+	case o.packages != "" && o.output == "":
+		return o, errors.New("--output DIR is missing: the directory of the feed")
+	}
+	return o, nil
+}
+
+// makeKeys replaces no key: devices refuse what is signed by another one. After an error there is neither key.
 func makeKeys(directory string) error {
 	var random [fingerprintAndSeedBytes]byte
 	_, _ = rand.Read(random[:]) // returns no error (its documentation)
@@ -87,18 +112,26 @@ func makeKeys(directory string) error {
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return fmt.Errorf("make the keys' directory: %w", err)
 	}
-	for name, content := range map[string][]byte{
-		usignKeyFile: feed.NewUsignKey(random).Secret(),
-		apkKeyFile:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}),
-	} {
-		file, err := os.OpenFile(filepath.Join(directory, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("make a key's file: %w", err)
-		}
-		_, err = file.Write(content)
-		if err := errors.Join(err, file.Close()); err != nil {
-			return fmt.Errorf("write a key: %w", err)
-		}
+	usign := filepath.Join(directory, usignKeyFile)
+	if err := writeKey(usign, feed.NewUsignKey(random).Secret()); err != nil {
+		return err
+	}
+	err = writeKey(filepath.Join(directory, apkKeyFile),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+	if err != nil {
+		return errors.Join(err, os.Remove(usign))
+	}
+	return nil
+}
+
+func writeKey(path string, content []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the caller's choice
+	if err != nil {
+		return fmt.Errorf("make a key's file: %w", err)
+	}
+	_, err = file.Write(content)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write a key: %w", err), os.Remove(path))
 	}
 	return nil
 }
@@ -139,6 +172,15 @@ func makeFeed(from, to string, keys feed.Keys) error {
 	if err != nil {
 		return fmt.Errorf("list the packages: %w", err)
 	}
+	public, err := x509.MarshalPKIXPublicKey(keys.Apk.Public())
+	if err != nil {
+		return fmt.Errorf("encode the public key: %w", err)
+	}
+	all := map[string][]byte{
+		filepath.Join(to, keysFolder, keys.Usign.Fingerprint()): keys.Usign.Public(),
+		filepath.Join(to, keysFolder, "airbound.pem"): pem.EncodeToMemory(
+			&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
+	}
 	for _, folder := range folders {
 		if !folder.IsDir() || folder.Name() == anyFolder {
 			continue
@@ -153,18 +195,11 @@ func makeFeed(from, to string, keys feed.Keys) error {
 			return fmt.Errorf("%s: %w", folder.Name(), err)
 		}
 		maps.Copy(files, indices)
-		if err := publishAll(filepath.Join(to, folder.Name()), files); err != nil {
-			return err
+		for name, content := range files {
+			all[filepath.Join(to, folder.Name(), name)] = content
 		}
 	}
-	public, err := x509.MarshalPKIXPublicKey(keys.Apk.Public())
-	if err != nil {
-		return fmt.Errorf("encode the public key: %w", err)
-	}
-	return publishAll(filepath.Join(to, keysFolder), map[string][]byte{
-		keys.Usign.Fingerprint(): keys.Usign.Public(),
-		"airbound.pem":           pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}),
-	})
+	return publish(all)
 }
 
 func readFolder(folder string) (map[string][]byte, error) {
@@ -183,21 +218,28 @@ func readFolder(folder string) (map[string][]byte, error) {
 	return files, nil
 }
 
-func publishAll(folder string, files map[string][]byte) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // a feed is public
-		return fmt.Errorf("make a folder of the feed: %w", err)
-	}
-	for name, content := range files {
-		if err := publish(filepath.Join(folder, name), content); err != nil {
-			return err
+// publish writes all files beside their places, and moves them there when all are written.
+func publish(files map[string][]byte) error {
+	const ending = ".new"
+	written := make([]string, 0, len(files))
+	defer func() {
+		for _, path := range written {
+			_ = os.Remove(path + ending) // Those that were moved are gone.
+		}
+	}()
+	for path, content := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a feed is public
+			return fmt.Errorf("make a folder of the feed: %w", err)
+		}
+		written = append(written, path)
+		if err := os.WriteFile(path+ending, content, 0o644); err != nil { //nolint:gosec // a feed is public
+			return fmt.Errorf("write a file of the feed: %w", err)
 		}
 	}
-	return nil
-}
-
-func publish(file string, content []byte) error {
-	if err := os.WriteFile(file, content, 0o644); err != nil { //nolint:gosec // a feed is public
-		return fmt.Errorf("write a file of the feed: %w", err)
+	for path := range files {
+		if err := os.Rename(path+ending, path); err != nil {
+			return fmt.Errorf("put a file of the feed into its place: %w", err)
+		}
 	}
 	return nil
 }
