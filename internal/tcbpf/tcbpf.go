@@ -28,6 +28,8 @@ const (
 const (
 	PriorityWindows = 77
 	PriorityFlows   = 78
+	// PriorityTrial is for programs that are removed at once: those of an agent at the interface stay as they are.
+	PriorityTrial = 79
 )
 
 // Program is a program and its place. It must let the next program decide about a packet (TC_ACT_UNSPEC, TCX_NEXT).

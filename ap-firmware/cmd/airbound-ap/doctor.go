@@ -50,7 +50,11 @@ func doctorCommand(kernel sockets) command.Command {
 			flags.BoolVar(&asJSON, "json", false, "print JSON")
 		},
 		Run: func(ctx context.Context, stdout, _ io.Writer) (int, error) {
-			return diagnosis.Print(stdout, examine(ctx, &options, parsed, kernel), asJSON)
+			findings := examine(ctx, &options, parsed, kernel)
+			if ctx.Err() != nil {
+				return command.ExitError, errors.New("interrupted")
+			}
+			return diagnosis.Print(stdout, findings, asJSON)
 		},
 	}
 }
@@ -160,34 +164,42 @@ func examineBSSs(ctx context.Context, options *runOptions, kernel sockets, views
 		socket := options.controlOf(name)
 		associations, err := queryHostapd(ctx, socket, name, func(error) {})
 		findings = append(findings, doctor.Hostapd(name, socket, &associations, err))
-		state := running(views, name)
-		if state == nil {
-			state = tried(options, kernel, name)
+		state, served := running(views, name)
+		if !served {
+			state = tried(ctx, options, kernel, name)
 		}
-		findings = append(findings, parts(options, name, state)...)
+		if state != nil {
+			findings = append(findings, parts(options, name, state)...)
+		}
 	}
 	return findings
 }
 
-// running is the state of the agent that serves a BSS; nil if none does.
-func running(views []status.View, name string) *status.State {
+// running is whether an agent serves a BSS, and its state, nil if it has not written one yet.
+func running(views []status.View, name string) (state *status.State, served bool) {
 	for _, view := range views {
 		if view.Running && view.Interface == name {
-			return view.State
+			return view.State, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
-// tried is what an agent would find out when it starts. The programs are at the interface for a moment, and change no
-// packet.
-func tried(options *runOptions, kernel sockets, name string) *status.State {
+// tried is what an agent would find out when it starts; nil after an interrupt. The programs are at the interface for a
+// moment, and change no packet. They have a guard as an agent's have, since doctor may be killed.
+func tried(ctx context.Context, options *runOptions, kernel sockets, name string) *status.State {
+	if ctx.Err() != nil {
+		return nil
+	}
 	state := &status.State{}
 	if options.windowClamp {
 		state.Windows = &status.Windows{Leased: status.Leased{Refusal: refusalOf(tryWindows(kernel, name))}}
 	}
 	if !options.noStationFlows {
-		flows := kernel.flows(flowsbpf.Options{AgentName: rand.Text()})
+		agentName := rand.Text()
+		flows := kernel.flows(flowsbpf.Options{
+			AgentName: agentName, Trial: true, Guard: guard.New(detachName, "--agent", agentName),
+		})
 		err := errors.Join(flows.Try(name), flows.Close())
 		state.StationFlows = &status.StationFlows{Leased: status.Leased{Refusal: refusalOf(err)}}
 	}
@@ -197,7 +209,8 @@ func tried(options *runOptions, kernel sockets, name string) *status.State {
 func tryWindows(kernel sockets, name string) error {
 	agentName := rand.Text()
 	loaded, err := kernel.windows(tcbpf.Options{
-		AgentName: agentName, Guard: guard.New(detachName, "--agent", agentName), Logger: slog.New(slog.DiscardHandler),
+		AgentName: agentName, Trial: true, Guard: guard.New(detachName, "--agent", agentName),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

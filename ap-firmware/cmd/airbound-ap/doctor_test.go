@@ -4,12 +4,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/airbound/airbound/ap-firmware/statedir"
 	"github.com/airbound/airbound/ap-firmware/windows/tcbpf"
 	"github.com/airbound/airbound/internal/command"
 	"github.com/airbound/airbound/internal/credentials/credentialstest"
@@ -276,6 +279,106 @@ func TestDoctorOfRadios(t *testing.T) {
 	expectStep(t, found, diagnosis.Warning, "certificate", "plain text", "remove plain-text")
 	found, _ = c.examined(c.sockets(), append(arguments, "--interface", "wlan7")...)
 	expectStep(t, found, diagnosis.Failure, "wireless", "wlan7: ", "`airbound-ap once`")
+}
+
+// doctorProcess is doctor, really executed, with a directory of states where no agent is.
+func (c *cell) doctorProcess() *exec.Cmd {
+	return exec.Command("/proc/self/exe", "doctor", "--plain-text", "--controller", c.options.controller.String(),
+		"--interface", "wlan0", "--window-clamp", "--hostapd-control", c.options.hostapdControl,
+		"--state-dir", c.t.TempDir())
+}
+
+// What doctor tries beside an agent, of which it need not know, leaves the agent's filters as they are.
+func TestDoctorDoesNotDisturbAnAgent(t *testing.T) {
+	c := newCell(t)
+	there := newAir(t)
+	t.Setenv(clsactVariable, "yes")
+	c.kernel.Set(wlan0(phone1))
+	c.startProcess("--window-clamp")
+	stream := c.stream()
+	if err := stream.Send(flowsCommand(1)); err != nil {
+		t.Fatal(err)
+	}
+	c.awaitBSS("it is in force", "wlan0", func(report *airboundv1.AccessPointReport) bool {
+		return report.GetStationFlows().GetGeneration() == 1 && report.GetWindows().GetCanSet()
+	})
+	before := there.filters()
+	for _, want := range []string{"airbound up ", "airbound down ", "airbound mark "} {
+		if !strings.Contains(before, want) {
+			t.Errorf("no %q in %s", want, before)
+		}
+	}
+	text, err := c.doctorProcess().Output()
+	for _, want := range []string{"may set limits of windows", "may set packets sent as video"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q: %v in %s", want, err, text)
+		}
+	}
+	if after := there.filters(); after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+}
+
+func TestADoctorThatIsKilledLeavesNothing(t *testing.T) {
+	c := newCell(t)
+	there := newAir(t)
+	t.Setenv(clsactVariable, "yes")
+	t.Setenv(hangVariable, "yes")
+	c.kernel.Set(wlan0(phone1))
+	doctor := c.doctorProcess()
+	if err := doctor.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "attached", func() bool { return strings.Contains(there.filters(), "airbound mark ") })
+	if err := doctor.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = doctor.Wait()
+	eventually(t, "nothing is left", func() bool { return there.filters() == "" })
+	eventually(t, "no guard", func() bool { return len(processesWith(t, detachName, "--agent")) == 0 })
+}
+
+// An agent that has just started has no state yet: doctor tries nothing beside it, and says no more than it knows.
+func TestDoctorBesideAnAgentWithoutAState(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	directory := statedir.New(c.options.state.parent, "wlan0")
+	unlock, err := directory.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unlock() }()
+	kernel := c.sockets()
+	kernel.windows, kernel.flows = triesNothing(t), nil
+	found, _ := c.examined(kernel, "--plain-text", "--controller", c.options.controller.String(), "--window-clamp")
+	expectStep(t, found, diagnosis.Warning, "last report", "nothing was reported yet", "logread")
+	if slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return f.Part == "windows" || f.Part == "EDCA" }) {
+		t.Errorf("%+v", found)
+	}
+}
+
+func triesNothing(t *testing.T) func(tcbpf.Options) (windowsKernel, error) {
+	return func(tcbpf.Options) (windowsKernel, error) {
+		t.Error("tried")
+		return nil, os.ErrPermission
+	}
+}
+
+func TestAnInterruptedDoctorTriesNothingMore(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	kernel := c.sockets()
+	kernel.windows, kernel.flows = triesNothing(t), nil
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	code := program(kernel).Dispatch(ctx, []string{
+		"doctor", "--plain-text", "--controller", c.options.controller.String(), "--window-clamp",
+		"--state-dir", c.options.state.parent,
+	}, &out, &errs)
+	if code != command.ExitError || out.Len() > 0 || errs.String() != "airbound-ap doctor: interrupted\n" {
+		t.Errorf("%d, %s%s", code, &out, &errs)
+	}
 }
 
 // A controller in observe mode computes and applies nothing, which its reason says.

@@ -34,7 +34,16 @@ func (f *flowsThere) there(call func() error) error {
 	return (&elsewhere{namespace: f.namespace}).there(call)
 }
 
+// hangVariable has a trial stay where its program is attached.
+const hangVariable = "AIRBOUND_AP_TEST_HANG"
+
 func (f *flowsThere) Try(bss string) error {
+	if os.Getenv(hangVariable) != "" {
+		if err := f.Set(bss, nil, nil, 0); err != nil {
+			return err
+		}
+		select {}
+	}
 	return f.there(func() error { return f.Kernel.Try(bss) })
 }
 

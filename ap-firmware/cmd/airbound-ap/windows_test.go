@@ -89,6 +89,8 @@ func (e *elsewhere) Detach(bss string) error {
 	return e.there(func() error { return e.Kernel.Detach(bss) })
 }
 
+func (e *elsewhere) Close() error { return e.there(e.Kernel.Close) }
+
 func (e *elsewhere) SetLimits(bss string, limits []windows.Limit, deadlineUS int64) error {
 	return e.there(func() error { return e.Kernel.SetLimits(bss, limits, deadlineUS) })
 }
@@ -130,6 +132,7 @@ func newAir(t *testing.T) *air {
 func (a *air) filters() string {
 	a.t.Helper()
 	return runTool(a.t, "tc", "-n", a.accessPoint, "filter", "show", "dev", "wlan0", "ingress") +
+		runTool(a.t, "tc", "-n", a.accessPoint, "filter", "show", "dev", "wlan0", "egress") +
 		runTool(a.t, "tc", "-n", a.accessPoint, "qdisc", "show", "dev", "wlan0", "clsact")
 }
 

@@ -32,8 +32,17 @@ type Options struct {
 	AgentName string
 	// Clsact attaches by clsact also where the kernel has TCX.
 	Clsact bool
+	// Trial is for programs that are removed at once, beside an agent or not.
+	Trial bool
 	// Guard removes filters of clsact if the agent is killed; TCX does that by itself. Nil for none.
 	Guard tcbpf.Guard
+}
+
+func (o Options) priority() uint32 {
+	if o.Trial {
+		return tcbpf.PriorityTrial
+	}
+	return tcbpf.PriorityFlows
 }
 
 // Kernel is the kernel's part for one agent process. Its methods are safe for concurrent use. The network namespace is
@@ -59,7 +68,7 @@ type marks struct {
 func New(options Options) *Kernel {
 	return &Kernel{
 		attacher: tcbpf.Attacher{
-			Agent: options.AgentName, Priority: tcbpf.PriorityFlows, Clsact: options.Clsact, Guard: options.Guard,
+			Agent: options.AgentName, Priority: options.priority(), Clsact: options.Clsact, Guard: options.Guard,
 		},
 		bsss: map[string]*marks{}, markedBefore: map[string]uint64{},
 	}

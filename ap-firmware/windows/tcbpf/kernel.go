@@ -37,11 +37,20 @@ type Options struct {
 	AgentName string
 	// Clsact attaches by clsact also where the kernel has TCX.
 	Clsact bool
+	// Trial is for programs that are removed at once, beside an agent or not.
+	Trial bool
 	// PinPath is where in a BPF file system the table of connections is kept for the next agent; empty for nowhere.
 	PinPath string
 	// Guard removes filters of clsact if the agent is killed; TCX does that by itself. Nil for none.
 	Guard  tcbpf.Guard
 	Logger *slog.Logger
+}
+
+func (o Options) priority() uint32 {
+	if o.Trial {
+		return tcbpf.PriorityTrial
+	}
+	return tcbpf.PriorityWindows
 }
 
 // Kernel is the programs and maps of one agent process, which its BSSs share: a station that moves from one to the
@@ -83,7 +92,7 @@ func Load(options Options) (*Kernel, error) {
 	k := &Kernel{
 		options: options, bsss: map[string]*bss{}, written: map[clampLimitKey]clampLimit{}, table: windows.NewTable(),
 		attacher: tcbpf.Attacher{
-			Agent: options.AgentName, Priority: tcbpf.PriorityWindows, Clsact: options.Clsact, Guard: options.Guard,
+			Agent: options.AgentName, Priority: options.priority(), Clsact: options.Clsact, Guard: options.Guard,
 		},
 	}
 	if err := k.load(); err != nil {
