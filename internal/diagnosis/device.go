@@ -76,6 +76,12 @@ func (d Device) Agent(state State) Finding {
 	}
 }
 
+// Unreadable is a finding about an agent's status that cannot be read; whether the agent runs is then unknown.
+func (d Device) Unreadable(err error) Finding {
+	return Fail(agentPart, "run doctor as the user of the agent, or start the agent again: it replaces files that are "+
+		"damaged", "its status cannot be read: %v", err)
+}
+
 // Names is a finding about a controller's name that cannot be resolved.
 func Names(name, advice string) Finding {
 	return Fail(connectionPart, advice, "the name %s cannot be resolved", name)

@@ -62,9 +62,13 @@ func doctorCommand(kernel sockets) command.Command {
 // examine goes on after an error in the configuration with what could be read of it.
 func examine(ctx context.Context, options *runOptions, flags *flag.FlagSet, kernel sockets) []diagnosis.Finding {
 	findings := configure(options, flags)
-	// An agent that cannot be read is as none: the directory is looked at below.
-	views, _ := readStatus(statusOptions{state: options.state})
-	findings = append(findings, thisAccessPoint.Agent(stateOf(views)))
+	views, err := readStatus(statusOptions{state: options.state})
+	if err != nil {
+		findings = append(findings, thisAccessPoint.Unreadable(err))
+	}
+	if err == nil || len(views) > 0 {
+		findings = append(findings, thisAccessPoint.Agent(stateOf(views)))
+	}
 	nowUS := monotonicUS()
 	for _, view := range views {
 		if view.Running {
@@ -107,13 +111,9 @@ func configure(options *runOptions, flags *flag.FlagSet) (findings []diagnosis.F
 }
 
 func takeUCI(flags *flag.FlagSet, given map[string]bool) (disabled bool, err error) {
-	shown, err := uci("", "show", "airbound.main")
+	options, err := showUCI()
 	if err != nil {
-		return false, fmt.Errorf("%s has no section main: install the package airbound-ap again", uciFile)
-	}
-	options, err := parseUCI(shown)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", uciFile, err)
+		return false, err
 	}
 	if err := flags.Parse(options.arguments(func(flag string) bool { return given[flag] })); err != nil {
 		return false, fmt.Errorf("%s: %w", uciFile, err)

@@ -407,7 +407,7 @@ func TestDoctorTakesOpenWrtsConfiguration(t *testing.T) {
 	c := newCell(t)
 	c.setStations(phone1)
 	controller := c.secure()
-	folder := openWrt(t, joinToken)
+	folder := openWrt(t)
 	shown := "airbound.main=airbound\nairbound.main.enabled='0'\nairbound.main.controller='" + controller.Streams +
 		"'\nairbound.main.enroll='" + controller.Enrolment + "'\nairbound.main.credentials_dir='" +
 		c.options.security.Directory + "'\nairbound.main.token='" +
@@ -424,6 +424,39 @@ func TestDoctorTakesOpenWrtsConfiguration(t *testing.T) {
 		t.Errorf("%d, %+v", code, found)
 	}
 	expectStep(t, found, diagnosis.Failure, "configuration", "--interval 1ms is not within", "airbound-ap run --help")
+
+	writeFile(t, filepath.Join(folder, "unreadable"), "/sbin/uci: Parse error (invalid command) at line 3, byte 0")
+	found, _ = c.examined(c.sockets())
+	expectStep(t, found, diagnosis.Failure, "configuration",
+		"read /etc/config/airbound: uci show airbound.main: exit status 1: /sbin/uci: Parse error", "correct it")
+	writeFile(t, filepath.Join(folder, "unreadable"), "/sbin/uci: Entry not found")
+	found, _ = c.examined(c.sockets())
+	expectStep(t, found, diagnosis.Failure, "configuration", "no section main", "correct it")
+}
+
+// A state that cannot be read is a finding with its file, and hides no other BSS's.
+func TestDoctorOfAStateThatCannotBeRead(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	c.startAgent()
+	c.await(interval, phone1)
+	damaged := filepath.Join(c.options.state.parent, "wlan7", "state.json")
+	if err := os.Mkdir(filepath.Dir(damaged), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, damaged, "{")
+	arguments := []string{"--plain-text", "--controller", c.options.controller.String()}
+	found, code := c.examined(c.sockets(), arguments...)
+	if code != command.ExitError || len(failures(found)) != 1 {
+		t.Errorf("%d, %+v", code, found)
+	}
+	expectStep(t, found, diagnosis.Failure, "agent", "its status cannot be read: wlan7: "+damaged, "start the agent again")
+	if slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return strings.Contains(f.Found, "not running") }) {
+		t.Errorf("%+v", found)
+	}
+	if _, code := c.status(); code != command.ExitError {
+		t.Errorf("status ended with %d", code)
+	}
 }
 
 func writeFile(tb testing.TB, path, text string) {

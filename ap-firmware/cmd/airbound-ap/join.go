@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -50,35 +51,75 @@ func joinCommand() command.Command {
 	}
 }
 
-// writeUCI has `uci` write. The token goes by its standard input, which no other user sees.
+// writeUCI has `uci` write all or nothing.
 func writeUCI(join identity.Join) error {
 	if _, err := os.Stat(uciProgram); err != nil {
 		return fmt.Errorf("this is no OpenWrt (%w): start the agent with --controller %s --enroll %s "+
 			"--token-file FILE, a file with what follows the last colon of the string",
 			err, join.Controller, join.Enrolment)
 	}
-	if kind, err := uci("", "get", "airbound.main"); err != nil || kind != "airbound" {
-		return fmt.Errorf("%s has no section main of type airbound: install the package airbound-ap again", uciFile)
-	}
-	said, err := uci(uciBatch(join), "batch")
+	present, err := showUCI()
 	if err != nil {
-		return fmt.Errorf("uci: %w: %s", err, said)
+		return err
 	}
-	// What a batch could not do is no error of it (uci's cli.c).
-	if written, err := uci("", "get", "airbound.main.token"); err != nil || written != join.Token.Secret() {
-		return fmt.Errorf("uci has not written %s: %s", uciFile, said)
+	// A commit would take these with it.
+	waiting, err := uci("", "changes", "airbound")
+	if err != nil {
+		return err
+	}
+	if waiting != "" {
+		return fmt.Errorf("changes of %s wait for a commit, of %s: `uci commit airbound` or `uci revert airbound` first",
+			uciFile, strings.Join(changedOptions(waiting), ", "))
+	}
+	for _, step := range joinSteps(join, present) {
+		if err := uciStep(step); err != nil {
+			return reverted(err)
+		}
 	}
 	return nil
 }
 
-// uciBatch is what `uci batch` is to do. ParseJoin lets no value pass that has a quotation mark or a space.
-func uciBatch(join identity.Join) string {
-	return strings.Join([]string{
-		"delete airbound.main.controller", "delete airbound.main.enroll", "delete airbound.main.token_file",
-		"delete airbound.main.plain_text",
+// changedOptions are the names of what `uci changes` lists: a value may be a secret.
+func changedOptions(changes string) (names []string) {
+	for line := range strings.Lines(changes) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), "=")
+		names = append(names, strings.TrimRight(strings.TrimPrefix(name, "-"), "+-"))
+	}
+	return names
+}
+
+// joinSteps are lines for `uci batch`. ParseJoin lets no value pass that has a quotation mark or a space.
+func joinSteps(join identity.Join, present uciOptions) (steps []string) {
+	for _, option := range []string{"controller", "enroll", "token_file", "plain_text"} {
+		if _, is := present[option]; is {
+			steps = append(steps, "delete airbound.main."+option)
+		}
+	}
+	return append(steps,
 		fmt.Sprintf("add_list airbound.main.controller='%s'", join.Controller),
 		fmt.Sprintf("add_list airbound.main.enroll='%s'", join.Enrolment),
 		fmt.Sprintf("set airbound.main.token='%s'", join.Token.Secret()),
-		"set airbound.main.enabled='1'", "commit airbound", "",
-	}, "\n")
+		"set airbound.main.enabled='1'", "commit airbound")
+}
+
+// uciStep does one step. A batch of it has the token in its standard input, which no other user sees; its exit code is 0
+// whatever fails, so that what uci prints is the error (uci's cli.c).
+func uciStep(step string) error {
+	printed, err := uci(step+"\n", "batch")
+	if err == nil && printed != "" {
+		err = errors.New(printed)
+	}
+	if err != nil {
+		what, _, _ := strings.Cut(step, "=") // The value may be the token.
+		return fmt.Errorf("uci %s: %w", what, err)
+	}
+	return nil
+}
+
+// reverted removes the steps before one that failed: the next `uci commit`, whoever runs it, would take them with it.
+func reverted(failed error) error {
+	if err := uciStep("revert airbound"); err != nil {
+		return fmt.Errorf("%w; the steps before it are still staged: %w", failed, err)
+	}
+	return fmt.Errorf("%w; %s is as before", failed, uciFile)
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -57,8 +58,8 @@ func printStatus(options statusOptions, stdout io.Writer) (int, error) {
 
 func isRunning(view status.View) bool { return view.Running }
 
-// readStatus returns a view of each BSS. While an agent runs, those that were served before and ended in order are left
-// out, unless one is named.
+// readStatus returns a view of each BSS that can be read; the error is about the others. While an agent runs, those that
+// were served before and ended in order are left out, unless one is named.
 func readStatus(options statusOptions) ([]status.View, error) {
 	if options.interfaceName != "" {
 		view, err := readView(options.state.parent, options.interfaceName)
@@ -69,10 +70,12 @@ func readStatus(options statusOptions) ([]status.View, error) {
 		return nil, err
 	}
 	views := []status.View{} // Never null in JSON.
+	var unreadable []error
 	for _, name := range names {
 		view, err := readView(options.state.parent, name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			unreadable = append(unreadable, fmt.Errorf("%s: %w", name, err))
+			continue
 		}
 		views = append(views, view)
 	}
@@ -82,7 +85,7 @@ func readStatus(options statusOptions) ([]status.View, error) {
 			return !view.Running && endedInOrder && view.NotRestored == nil
 		})
 	}
-	return views, nil
+	return views, errors.Join(unreadable...)
 }
 
 func readView(parent, name string) (status.View, error) {

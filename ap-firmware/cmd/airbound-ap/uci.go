@@ -13,7 +13,8 @@ import (
 // uciProgram is where OpenWrt has it.
 var uciProgram = "/sbin/uci"
 
-// uci runs it and returns what it prints. Package os/exec would make the agent 40 kB larger.
+// uci runs it and returns what it prints; its errors name the command and have what it printed. Package os/exec would
+// make the agent 40 kB larger.
 func uci(input string, arguments ...string) (output string, err error) {
 	stdin, toIt, err := os.Pipe()
 	if err != nil {
@@ -25,10 +26,10 @@ func uci(input string, arguments ...string) (output string, err error) {
 		return "", errors.Join(err, toIt.Close())
 	}
 	defer func() { _ = fromIt.Close() }()
-	process, err := os.StartProcess(uciProgram, append([]string{uciProgram, "-q"}, arguments...),
+	process, err := os.StartProcess(uciProgram, append([]string{uciProgram}, arguments...),
 		&os.ProcAttr{Files: []*os.File{stdin, stdout, stdout}, Env: os.Environ()})
 	if err != nil {
-		return "", errors.Join(err, toIt.Close(), stdout.Close())
+		return "", errors.Join(fmt.Errorf("run uci: %w", err), toIt.Close(), stdout.Close())
 	}
 	// A batch is shorter than a pipe holds, so writing waits for nobody.
 	_, err = toIt.WriteString(input)
@@ -38,7 +39,28 @@ func uci(input string, arguments ...string) (output string, err error) {
 	if err = errors.Join(err, readErr, waitErr); err == nil && !state.Success() {
 		err = errors.New(state.String())
 	}
-	return strings.TrimSpace(string(printed)), err
+	output = strings.TrimSpace(string(printed))
+	if err != nil {
+		err = fmt.Errorf("uci %s: %w: %s", strings.Join(arguments, " "), err, output)
+	}
+	return output, err
+}
+
+// showUCI returns the options of section main. Its error says whether there is none, or what else uci reports.
+func showUCI() (uciOptions, error) {
+	shown, err := uci("", "show", "airbound.main")
+	kind, _, _ := strings.Cut(shown, "\n")
+	switch {
+	case err != nil && strings.HasSuffix(shown, "Entry not found"), err == nil && kind != "airbound.main=airbound":
+		return nil, fmt.Errorf("%s has no section main of type airbound: install the package airbound-ap again", uciFile)
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", uciFile, err)
+	}
+	options, err := parseUCI(shown)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", uciFile, err)
+	}
+	return options, nil
 }
 
 // uciDirectory is where the init script has the agents' states.
