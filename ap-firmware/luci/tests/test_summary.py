@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from luci_pages.browser import Page
 from luci_pages.recording import recorded
-from luci_pages.router import UPTIME_S, Output, Router
+from luci_pages.router import OK, PERMISSION_DENIED, UPTIME_S, Output, Router
 
 Aged = Callable[..., Callable[[], Output]]
 
@@ -27,7 +27,8 @@ def level(page: Page) -> str:
 
 
 def click_the_switch(page: Page) -> None:
-    page.script("document.querySelector('#airbound-switch').click()")
+    click = "const found = document.querySelector('#airbound-switch'); found?.click(); return Boolean(found);"
+    page.wait(lambda: page.script(click))
 
 
 def with_state(change: Callable[[dict[str, Any]], None]) -> Callable[[], Output]:
@@ -88,6 +89,15 @@ def test_nothing_is_limited_and_why(
     assert line.startswith("Airbound is working. 5 devices, none of them uploads; ")
     assert says in line
     assert "The delay is not known while nothing is uploaded." in line
+
+
+def test_an_upload_without_a_limit_and_without_a_reason(page: Page, site: str, router: Router) -> None:
+    def change(state: dict[str, Any]) -> None:
+        state["devices"], state["windows"] = [{**state["devices"][0], "limit_bytes": 0}], {}
+
+    router.output = with_state(change)
+    line = first_line(page, site)
+    assert 'nothing is limited, and the reason is unknown. Next step: "airbound-ap doctor" on the access' in line
 
 
 def test_more_uploads_than_fit(page: Page, site: str, router: Router) -> None:
@@ -183,6 +193,25 @@ def test_the_switch(page: Page, site: str, router: Router) -> None:
     page.wait(lambda: page.text("#airbound-summary p:first-child") == off)
     click_the_switch(page)
     page.wait(lambda: router.config["main"]["enabled"] == "1")
+
+
+def test_a_switch_that_fails_goes_back(page: Page, site: str, router: Router) -> None:
+    router.apply_status = PERMISSION_DENIED
+    first_line(page, site)
+    click_the_switch(page)
+    page.wait(lambda: page.text("#airbound-switch-failed") == "Not changed: Permission denied")
+    assert router.config
+    assert router.config["main"]["enabled"] == "1"
+    # Also after the page has asked the router again.
+    runs = router.runs
+    page.wait(lambda: router.runs >= runs + 2)
+    assert page.text("#airbound-switch") == "Switch off"
+    assert page.text("#airbound-switch-failed") == "Not changed: Permission denied"
+    router.apply_status = OK
+    click_the_switch(page)
+    page.wait(lambda: page.text("#airbound-switch-failed") == "")
+    page.wait(lambda: router.applied == ["apply", "confirm"])
+    assert router.config["main"]["enabled"] == "0"
 
 
 def test_the_switch_applies_nothing_else(page: Page, site: str, router: Router) -> None:

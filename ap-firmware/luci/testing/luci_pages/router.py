@@ -4,6 +4,7 @@
 It answers only what a router would; a call that it does not know is an error that a test sees in `complaints`.
 """
 
+import copy
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -65,6 +66,10 @@ class Router:
     """Changes of the user that are not applied yet, by configuration, as `uci changes` has them."""
     applied: list[str] = field(default_factory=list)
     """What was applied and confirmed: "apply" and "confirm", in their order."""
+    apply_status: int = OK
+    """What rpcd answers to "apply"; another one than OK changes nothing."""
+    before: dict[str, Any] | None = None
+    """The configuration before the changes that are not applied yet."""
     hints: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What the router knows of addresses, as `luci-rpc getHostHints` has it."""
     runs: int = 0
@@ -143,11 +148,20 @@ class Router:
         return [OK, {"changes": self.waiting}]
 
     def _uci_apply(self, _: dict[str, Any]) -> Reply:
-        self.applied.append("apply")
-        return [OK]
+        if self.apply_status == OK:
+            self.applied.append("apply")
+            self.before = None
+        return [self.apply_status]
 
     def _uci_confirm(self, _: dict[str, Any]) -> Reply:
         self.applied.append("confirm")
+        return [OK]
+
+    def _uci_revert(self, arguments: dict[str, Any]) -> Reply:
+        if not self.permissions.allow("uci", arguments["config"], "write"):
+            return [PERMISSION_DENIED]
+        if self.before is not None:
+            self.config, self.before = self.before, None
         return [OK]
 
     def _uci_set(self, arguments: dict[str, Any]) -> Reply:
@@ -163,6 +177,7 @@ class Router:
             return [PERMISSION_DENIED]
         if name != "airbound" or self.config is None or section not in self.config:
             return [NOT_FOUND]
+        self.before = self.before or copy.deepcopy(self.config)
         self.changes.append((kind, name, section, what))
         if kind == "set":
             self.config[section].update(what)

@@ -4,6 +4,11 @@
 'use strict';
 'require baseclass';
 
+/* Of ubus_msg_status, in LuCI's words. */
+const STATUS = {
+	0: 'Command OK', 2: 'Invalid argument', 4: 'Resource not found', 5: 'No data received', 6: 'Permission denied'
+};
+
 let last = 0;
 
 function call(object, method, values) {
@@ -45,5 +50,7 @@ return baseclass.extend({
 				return answer;
 			});
 		};
-	}
+	},
+
+	getStatusText(status) { return STATUS[status] || 'Unknown error code'; }
 });

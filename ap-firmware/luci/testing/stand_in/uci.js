@@ -82,5 +82,7 @@ return baseclass.extend({
 	changes() { return callChanges().then(answer => answer.changes); },
 
 	/* With a way back, as LuCI: what is not confirmed is undone by rpcd. */
-	apply(timeout) { return callApply(timeout || 10, true).then(() => callConfirm()); }
+	apply(timeout) {
+		return callApply(timeout || 10, true).then(status => status === 0 ? callConfirm() : Promise.reject(status));
+	}
 });

@@ -31,6 +31,12 @@ const callSystemInfo = rpc.declare({
 	expect: { uptime: 0 }
 });
 
+const callRevert = rpc.declare({
+	object: 'uci',
+	method: 'revert',
+	params: [ 'config' ]
+});
+
 const callHostHints = rpc.declare({
 	object: 'luci-rpc',
 	method: 'getHostHints',
@@ -258,6 +264,20 @@ function credentialsOf(views) {
 	return known.length > 0 ? (current[0] || known[0]).credentials : null;
 }
 
+/* What section main says; null if there is none. */
+function readSection() {
+	if (!uci.get('airbound', 'main'))
+		return null;
+
+	const option = name => uci.get('airbound', 'main', name);
+
+	return {
+		enabled: option('enabled') === '1',
+		hasController: L.toArray(option('controller')).length > 0,
+		hasToken: Boolean(option('token') || option('token_file'))
+	};
+}
+
 return baseclass.extend({
 	/*
 	 * Asks the router; never fails. The answer:
@@ -274,25 +294,23 @@ return baseclass.extend({
 		uci.unload('airbound');
 
 		return Promise.all([
-			L.resolveDefault(uci.load('airbound'), null),
+			/* Read at once: while the router is slow, the next refresh unloads the file before the other answers are here. */
+			L.resolveDefault(uci.load('airbound').then(readSection), null),
 			L.resolveDefault(callServiceList(SERVICE), {}),
 			L.resolveDefault(callSystemInfo(), 0),
 			fs.exec(PROGRAM, [ 'status', '--json' ]).catch(error => error),
 			L.resolveDefault(callHostHints(), {})
 		]).then(answers => {
-			const section = uci.get('airbound', 'main');
-			const option = name => {
-				return section ? uci.get('airbound', 'main', name) : null;
-			};
+			const section = answers[0];
 			const parsed = parseResult(answers[3], answers[2], isObject(answers[4]) ? answers[4] : {});
 			const views = parsed.views || [];
 			const service = parseService(answers[1]);
 
 			return {
-				configured: Boolean(section),
-				enabled: option('enabled') === '1',
-				hasController: L.toArray(option('controller')).length > 0,
-				hasToken: Boolean(option('token') || option('token_file')),
+				configured: section !== null,
+				enabled: section !== null && section.enabled,
+				hasController: section !== null && section.hasController,
+				hasToken: section !== null && section.hasToken,
 				service: service,
 				running: service.running || views.some(view => view.running),
 				views: views,
@@ -306,7 +324,8 @@ return baseclass.extend({
 
 	/*
 	 * Starts the agent, or stops it for good: then all devices send as without it. What else waits to be applied by
-	 * this user is not applied with it: the promise is rejected.
+	 * this user is not applied with it: the promise is rejected. It is rejected as well if applying fails; then the
+	 * configuration is as before.
 	 */
 	switchTo(enabled) {
 		return uci.changes().then(waiting => {
@@ -315,8 +334,13 @@ return baseclass.extend({
 
 			uci.set('airbound', 'main', 'enabled', enabled ? '1' : '0');
 
-			return uci.save();
-		}).then(() => uci.apply());
+			return uci.save().then(() => uci.apply()).catch(error => {
+				/* Else the change would wait, look as if it were made, and be applied with the user's next one. */
+				return L.resolveDefault(callRevert('airbound'), null).then(() => {
+					throw typeof(error) === 'number' ? new Error(rpc.getStatusText(error)) : error;
+				});
+			});
+		});
 	},
 
 	/* What a certificate needs at a time (milliseconds): one of the codes below; '' if it is good. */

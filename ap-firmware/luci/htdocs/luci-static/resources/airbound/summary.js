@@ -7,7 +7,7 @@
 /* A report that is older says nothing of now; the agent writes its time every 10 s at the latest. */
 const REPORT_AGE_MS_MAX = 15000;
 
-/* Milliseconds above the delay at rest that a call or a game bears: tests of bufferbloat give their A up to here. */
+/* Calls and games work well up to these milliseconds above the delay at rest: tests of bufferbloat grade them A. */
 const DELAY_MS_GOOD = 30;
 
 /* What the agent says of a kernel without modules for its programs (internal/tcbpf). */
@@ -82,7 +82,12 @@ function limitsOf(views, devices) {
 
 	const reasons = views.map(view => view.windows.reason).filter(reason => reason);
 
-	return reasons.length ? _('nothing is limited: %s').format(reasons[0]) : _('nothing is limited');
+	if (reasons.length)
+		return _('nothing is limited: %s').format(reasons[0]);
+
+	return devices.some(device => device.uploads)
+		? _('nothing is limited, and the reason is unknown. Next step: "airbound-ap doctor" on the access point')
+		: _('nothing is limited');
 }
 
 function delaySentence(delay) {
