@@ -25,16 +25,17 @@ type Station struct {
 	AirPercent float64 `json:"air_percent"`
 	// Uploads is whether it sends more than the ACKs of what it receives.
 	Uploads bool `json:"uploads"`
-	// RTTs of its connections that send, by their packets: the mean, and the smallest that there were; 0 if unknown.
+	// Round-trip times of the station's connections that send: their mean, and the smallest; 0 if unknown.
 	SRTTUS   uint32 `json:"srtt_us,omitempty"`
 	MinRTTUS uint32 `json:"min_rtt_us,omitempty"`
-	// LimitBytes is the largest that one of its connections may have in flight by the set in force; 0: no limit.
+	// LimitBytes is the limit of the set in force: the bytes that each connection of the station may have in flight. 0
+	// means that there is no limit.
 	LimitBytes uint32 `json:"limit_bytes,omitempty"`
 }
 
 const kbpsPerMbps = 1000
 
-// describe prints one line for each station.
+// describeStations prints one line for each station.
 func describeStations(line printer, stations []Station) {
 	label := "devices"
 	for i := range stations {
@@ -65,7 +66,7 @@ func describeStations(line printer, stations []Station) {
 
 func milliseconds(us uint32) float64 { return float64(us) / 1000 }
 
-// ByAir compares stations by what they take of the air, most first.
+// ByAir compares stations by their part of the air, the largest first.
 func ByAir(a, b Station) int {
 	return cmp.Or(cmp.Compare(b.AirPercent, a.AirPercent), cmp.Compare(a.MAC, b.MAC))
 }

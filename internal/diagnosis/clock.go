@@ -33,7 +33,7 @@ func Clock(now time.Time, leaf *x509.Certificate, bootTime error) []Finding {
 		return append(findings, Warn(clockPart, setClock, "%s, before the certificate's first moment, %s", shown,
 			leaf.NotBefore.UTC().Format(timeFormat)))
 	case now.Before(written):
-		return append(findings, Warn(clockPart, setClock, "%s, which is over", shown))
+		return append(findings, Warn(clockPart, setClock, "%s, before this program was written", shown))
 	default:
 		return append(findings, Good(clockPart, "%s", shown))
 	}

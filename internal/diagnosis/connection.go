@@ -72,8 +72,8 @@ var errClosed = errors.New("the server closed the connection after the handshake
 
 const agentsPort = "check the port: agents connect to 50051 unless the operator chose another, and enrol at 50053"
 
-// controller connects to a controller as the agent does. What a controller thinks of the certificate is known when it
-// answers; what it thinks of the agent is not asked.
+// controller connects to a controller as the agent does. The controller's answer shows whether it accepts the
+// certificate; doctor does not ask whether it accepts the agent.
 func controller(ctx context.Context, address string, secured *tls.Config) Finding {
 	what := "controller " + address
 	conn, reached, found := reach(ctx, what, address)

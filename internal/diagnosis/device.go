@@ -44,8 +44,8 @@ type State struct {
 	Certificate *identity.Status
 }
 
-// Agent is a finding about the agent by what it wrote last. What a controller thinks of a token is known from there
-// alone, since asking would use the token.
+// Agent is a finding about the agent by what it wrote last. Only there is the controller's answer to a token: doctor
+// cannot ask for another, since that would use the token.
 func (d Device) Agent(state State) Finding {
 	trouble, remedy := state.Error, ""
 	if certificate := state.Certificate; certificate != nil && certificate.LastError != "" {

@@ -39,7 +39,7 @@ func TestClock(t *testing.T) {
 	expect(t, "late", diagnosis.Clock(leaf.NotBefore.Add(-time.Second), leaf, nil),
 		"ok CLOCK_BOOTTIME", "warning , before the certificate's first moment, ")
 	expect(t, "1970", diagnosis.Clock(early, nil, nil),
-		"ok CLOCK_BOOTTIME", "warning 1970-01-01 00:01:00 UTC, which is over")
+		"ok CLOCK_BOOTTIME", "warning 1970-01-01 00:01:00 UTC, before this program was written")
 	expect(t, "no clock of leases", diagnosis.Clock(now, nil, syscall.EINVAL),
 		"failed CLOCK_BOOTTIME: invalid argument", "ok 20")
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// uciProgram is where OpenWrt has it.
+// uciProgram is the path of OpenWrt's uci.
 var uciProgram = "/sbin/uci"
 
 // uci runs it and returns what it prints; its errors name the command and have what it printed. Package os/exec would
@@ -63,10 +63,10 @@ func showUCI() (uciOptions, error) {
 	return options, nil
 }
 
-// uciDirectory is where the init script has the agents' states.
+// uciDirectory is the directory to which the init script has the agents write their states.
 const uciDirectory = "/var/run/airbound-ap"
 
-// uciOptions are what OpenWrt's configuration has, as `uci show` prints it: by option, a list of values.
+// uciOptions are the options of section main of OpenWrt's configuration: each name has the list of its values.
 type uciOptions map[string][]string
 
 // parseUCI reads lines airbound.main.OPTION='VALUE' ['VALUE'...]; a quotation mark in a value is '\\”.

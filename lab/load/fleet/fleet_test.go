@@ -173,7 +173,7 @@ func TestLeasesEnd(t *testing.T) {
 	t.Parallel()
 	controller := &controllertest.Controller{LeaseMS: 1000, NoRenewals: true}
 	f, ctx := start(t, controller, fleet.Config{Cells: parameters()})
-	// A terminal reports that only after bounds were in force, which is over too soon to wait for.
+	// A terminal reports that only after bounds were in force. These bounds end too soon for a test to wait for them.
 	eventually(t, "reports that bounds ended", func() bool {
 		return controller.Triggers(airboundv1.TerminalReportTrigger_TERMINAL_REPORT_TRIGGER_BOUNDS_CHANGED) >= 8
 	})
