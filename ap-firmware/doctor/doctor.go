@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/airbound/airbound/ap-firmware/hostapd"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/status"
@@ -44,15 +46,13 @@ func Disabled() diagnosis.Finding {
 	return diagnosis.Warn("configuration", uciSet("enabled=1"), "option enabled is 0: the agent is not started")
 }
 
-// capNetAdmin is CAP_NET_ADMIN of capabilities(7): who has it may set the queues' EDCA parameters.
-const capNetAdmin = 12
-
-// Permissions is a finding about what this process may do; known is false if its capabilities are unknown.
+// Permissions is a finding about the capabilities of this process: CAP_NET_ADMIN permits to set EDCA parameters and to
+// attach programs. known is false if the capabilities are unknown.
 func Permissions(mask uint64, known bool) diagnosis.Finding {
 	switch {
 	case !known:
 		return diagnosis.Warn(permissionsPart, "mount the proc file system", "capabilities are unknown")
-	case mask&(1<<capNetAdmin) == 0:
+	case mask&(1<<unix.CAP_NET_ADMIN) == 0:
 		return diagnosis.Warn(permissionsPart, "run doctor as root",
 			"without CAP_NET_ADMIN doctor cannot try what the agent may do (effective capabilities %#x)", mask)
 	default:
@@ -137,6 +137,8 @@ var errForbidden = errors.New("switched off on this access point")
 type Part struct {
 	// Permitted is whether the owner permits it.
 	Permitted bool
+	// Untried is whether nobody has found out yet if it can be done here.
+	Untried bool
 	// Refusal is why it cannot be done here, by the agent that runs or by a trial; empty if it can.
 	Refusal string
 	// Generation is that of the set in force, 0 without one; Reason is why, ReasonCode the controller's code for it.
@@ -172,6 +174,9 @@ func (p Part) finding(part, name, permit, without, what string) diagnosis.Findin
 	case p.Refusal != "":
 		return diagnosis.Warn(part, "nothing, if the driver cannot do it; else "+seeLog,
 			"%s: cannot be done here: %s", name, p.Refusal)
+	case p.Untried:
+		return diagnosis.Good(part, "%s: not switched off; the agent finds out when it runs whether the driver can do it",
+			name)
 	case p.Generation != 0:
 		return diagnosis.Good(part, "%s: the controller's %s are in force: %s", name, what, p.Reason)
 	case p.ReasonCode == observing:

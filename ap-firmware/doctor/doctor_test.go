@@ -64,6 +64,9 @@ func TestParts(t *testing.T) {
 			"ok none are in force: no station sends", "",
 		},
 		"as yet": {doctor.EDCA("wlan0", doctor.Part{Permitted: true}), "ok the controller may set EDCA parameters", ""},
+		"untried": {
+			doctor.EDCA("wlan0", doctor.Part{Permitted: true, Untried: true}), "ok the agent finds out when it runs", "",
+		},
 	} {
 		expect(t, name, []diagnosis.Finding{test.finding}, test.want)
 		expectStep(t, name, test.finding, test.step)

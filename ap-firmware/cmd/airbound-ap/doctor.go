@@ -169,7 +169,7 @@ func examineBSSs(ctx context.Context, options *runOptions, kernel sockets, views
 			state = tried(ctx, options, kernel, name)
 		}
 		if state != nil {
-			findings = append(findings, parts(options, name, state)...)
+			findings = append(findings, parts(options, name, state, served)...)
 		}
 	}
 	return findings
@@ -225,7 +225,9 @@ func refusalOf(err error) string {
 	return err.Error()
 }
 
-func parts(options *runOptions, name string, state *status.State) []diagnosis.Finding {
+// parts are what a controller may set, by the agent that serves the BSS or by a trial. EDCA parameters are not tried:
+// that would change them.
+func parts(options *runOptions, name string, state *status.State, served bool) []diagnosis.Finding {
 	windows, flows := doctor.Part{Permitted: options.windowClamp}, doctor.Part{Permitted: !options.noStationFlows}
 	if set := state.Windows; set != nil {
 		windows = leased(&set.Leased)
@@ -236,7 +238,7 @@ func parts(options *runOptions, name string, state *status.State) []diagnosis.Fi
 	return []diagnosis.Finding{
 		doctor.Windows(name, windows),
 		doctor.EDCA(name, doctor.Part{
-			Permitted: !options.noEDCA, Refusal: state.Refusal, Generation: state.Generation, Reason: state.Reason,
+			Permitted: !options.noEDCA, Untried: !served, Refusal: state.Refusal, Generation: state.Generation, Reason: state.Reason,
 			ReasonCode: state.ReasonCode,
 		}),
 		doctor.Flows(name, flows),

@@ -114,7 +114,7 @@ func TestDoctorOfAnAccessPoint(t *testing.T) {
 	expectStep(t, found, diagnosis.Failure, "connection", "remote error: tls", "enrol again with a new token")
 }
 
-// What a controller thinks of a token is known when the agent has shown it, and each answer names the next step.
+// A controller checks a token when the agent shows it; each of its answers names the next step.
 func TestDoctorOfTokens(t *testing.T) {
 	c := newCell(t)
 	c.setStations(phone1)
