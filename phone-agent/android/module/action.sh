@@ -19,6 +19,10 @@ if [ -f "$JOINING" ]; then
 		echo "! $JOINING must have the string that 'airbound enroll' prints, and nothing else"
 	fi
 	echo
+elif [ ! -e "$CREDENTIALS/certificate.pem" ]; then
+	echo "Not enrolled. Save the string that 'airbound enroll terminal NAME' prints where the controller runs as"
+	echo "Download/airbound-join.txt on this phone, and press this button again."
+	echo
 fi
 
 "$AGENT" status

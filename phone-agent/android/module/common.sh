@@ -8,6 +8,7 @@ DATA=/data/adb/airbound
 CONFIG=$DATA/airbound.conf
 RUN=$DATA/run # the agent's state directory; emptied at boot
 LOG=$DATA/log
+CREDENTIALS=$DATA/credentials
 PROC=/proc
 AGENT=$MODDIR/bin/airbound-phone
 # The processes that service.sh starts, by their numbers.

@@ -95,6 +95,7 @@ configure() {
 join() {
 	local download=$phone/data/media/0/Download
 	airbound enroll terminal phone-7 --host 192.0.2.1 --out "$work/phone-7.join"
+	on_phone "sh $module/action.sh" | grep '^Download/airbound-join.txt on' || die "action.sh does not say how to join"
 	head -c 90 "$work/phone-7.join" >"$download/airbound-join.txt"
 	on_phone "sh $module/action.sh" 2>&1 | grep 'must have the string' || die "action.sh does not say what is wrong"
 	[[ -e $download/airbound-join.txt ]] || die "action.sh has removed a file that it could not use"
@@ -118,7 +119,9 @@ enrol() {
 	eventually "the phone is connected" connected
 	eventually "the controller lists the phone" listed
 	on_phone "$module/airbound doctor" || die "doctor says that something has failed"
-	on_phone "sh $module/action.sh" | grep 'enrolled     spiffe://.*/terminal/phone-7' || die "action.sh"
+	on_phone "sh $module/action.sh" >"$work/action"
+	grep 'enrolled     spiffe://.*/terminal/phone-7' "$work/action" || die "action.sh"
+	! grep 'airbound-join.txt' "$work/action" || die "action.sh tells a phone that is enrolled how to join"
 }
 
 agent_pid() { on_phone "cat $data/run/agent.pid"; }
