@@ -171,9 +171,7 @@ def test_nothing_is_overwritten_or_left_out(tmp_path: Path, made: Path, keys: Pa
         assert (none.returncode, "make release-key RELEASE_KEY=DIR" in none.stderr) == (1, True), none.stderr
 
 
-def test_a_run_that_fails_leaves_the_release_of_before(
-    released: Path, tmp_path: Path, made: Path, keys: Path
-) -> None:
+def test_a_run_that_fails_leaves_the_release_of_before(released: Path, tmp_path: Path, made: Path, keys: Path) -> None:
     output = tmp_path / "release"
     shutil.copytree(released, output)
     before = contents(output)
