@@ -47,10 +47,10 @@ path_of() {
 
 # put FILE TARGET: copies a file, which may be on another file system; the target is whole, or as it was before.
 put() {
-	cp -- "$1" "$2.new" && mv -fT -- "$2.new" "$2" || {
+	if ! { cp -- "$1" "$2.new" && mv -fT -- "$2.new" "$2"; }; then
 		rm -f -- "$2.new"
 		return 1
-	}
+	fi
 }
 
 # hash_of FILE...: one short name for the content of these files.

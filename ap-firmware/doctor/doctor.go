@@ -175,8 +175,8 @@ func (p Part) finding(part, name, permit, without, what string) diagnosis.Findin
 		return diagnosis.Warn(part, "nothing, if the driver cannot do it; else "+seeLog,
 			"%s: cannot be done here: %s", name, p.Refusal)
 	case p.Untried:
-		return diagnosis.Good(part, "%s: not switched off; the agent finds out when it runs whether the driver can do it",
-			name)
+		return diagnosis.Good(part,
+			"%s: not switched off; the agent finds out when it runs whether the driver can do it", name)
 	case p.Generation != 0:
 		return diagnosis.Good(part, "%s: the controller's %s are in force: %s", name, what, p.Reason)
 	case p.ReasonCode == observing:

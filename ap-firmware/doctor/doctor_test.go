@@ -65,7 +65,8 @@ func TestParts(t *testing.T) {
 		},
 		"as yet": {doctor.EDCA("wlan0", doctor.Part{Permitted: true}), "ok the controller may set EDCA parameters", ""},
 		"untried": {
-			doctor.EDCA("wlan0", doctor.Part{Permitted: true, Untried: true}), "ok the agent finds out when it runs", "",
+			doctor.EDCA("wlan0", doctor.Part{Permitted: true, Untried: true}),
+			"ok the agent finds out when it runs", "",
 		},
 	} {
 		expect(t, name, []diagnosis.Finding{test.finding}, test.want)

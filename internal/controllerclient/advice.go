@@ -42,7 +42,8 @@ const (
 // was closed before any answer: by a server of TLS, or by a proxy whose controller does not run.
 var (
 	errTLSIsSpoken = errors.New("the server does not speak HTTP/2 in plain text: " + adviceTLS)
-	errUnanswered  = errors.New("the connection was closed without an answer: no controller runs there, or " + adviceTLS)
+	errUnanswered  = errors.New("the connection was closed without an answer: no controller runs there, or " +
+		adviceTLS)
 )
 
 // Unreachable is what to do about an error of a TCP connection or of a name, one sentence.

@@ -22,8 +22,8 @@ const (
 	tokenForbiddenMode = 0o027
 )
 
-// ReadTokenFile returns the first line of a file with a token: `airbound enroll` prints the token there, and below it how
-// to use it. The file must be a regular one that others cannot read.
+// ReadTokenFile returns the first line of a file with a token: `airbound enroll` prints the token there, and its use
+// below. The file must be a regular one that others cannot read.
 func ReadTokenFile(path string) (string, error) {
 	content, err := readPrivate(path)
 	if err != nil {

@@ -238,8 +238,8 @@ func parts(options *runOptions, name string, state *status.State, served bool) [
 	return []diagnosis.Finding{
 		doctor.Windows(name, windows),
 		doctor.EDCA(name, doctor.Part{
-			Permitted: !options.noEDCA, Untried: !served, Refusal: state.Refusal, Generation: state.Generation, Reason: state.Reason,
-			ReasonCode: state.ReasonCode,
+			Permitted: !options.noEDCA, Untried: !served, Refusal: state.Refusal,
+			Generation: state.Generation, Reason: state.Reason, ReasonCode: state.ReasonCode,
 		}),
 		doctor.Flows(name, flows),
 	}

@@ -450,7 +450,8 @@ func TestDoctorOfAStateThatCannotBeRead(t *testing.T) {
 	if code != command.ExitError || len(failures(found)) != 1 {
 		t.Errorf("%d, %+v", code, found)
 	}
-	expectStep(t, found, diagnosis.Failure, "agent", "its status cannot be read: wlan7: "+damaged, "start the agent again")
+	expectStep(t, found, diagnosis.Failure, "agent", "its status cannot be read: wlan7: "+damaged,
+		"start the agent again")
 	if slices.ContainsFunc(found, func(f diagnosis.Finding) bool { return strings.Contains(f.Found, "not running") }) {
 		t.Errorf("%+v", found)
 	}

@@ -68,8 +68,8 @@ func writeUCI(join identity.Join) error {
 		return err
 	}
 	if waiting != "" {
-		return fmt.Errorf("changes of %s wait for a commit, of %s: `uci commit airbound` or `uci revert airbound` first",
-			uciFile, strings.Join(changedOptions(waiting), ", "))
+		return fmt.Errorf("changes of %s are not committed, of %s: `uci commit airbound` or "+
+			"`uci revert airbound` first", uciFile, strings.Join(changedOptions(waiting), ", "))
 	}
 	for _, step := range joinSteps(join, present) {
 		if err := uciStep(step); err != nil {
@@ -102,8 +102,8 @@ func joinSteps(join identity.Join, present uciOptions) (steps []string) {
 		"set airbound.main.enabled='1'", "commit airbound")
 }
 
-// uciStep does one step. A batch of it has the token in its standard input, which no other user sees; its exit code is 0
-// whatever fails, so that what uci prints is the error (uci's cli.c).
+// uciStep does one step. A batch of it has the token in its standard input, which no other user sees. The exit code of a
+// batch is 0 whatever fails, so the error is what uci prints (uci's cli.c).
 func uciStep(step string) error {
 	printed, err := uci(step+"\n", "batch")
 	if err == nil && printed != "" {

@@ -52,7 +52,8 @@ func showUCI() (uciOptions, error) {
 	kind, _, _ := strings.Cut(shown, "\n")
 	switch {
 	case err != nil && strings.HasSuffix(shown, "Entry not found"), err == nil && kind != "airbound.main=airbound":
-		return nil, fmt.Errorf("%s has no section main of type airbound: install the package airbound-ap again", uciFile)
+		return nil, fmt.Errorf("%s has no section main of type airbound: install the package airbound-ap again",
+			uciFile)
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", uciFile, err)
 	}

@@ -68,7 +68,8 @@ func succeeds(t *testing.T, arguments ...string) {
 func TestKeysAreMadeOnceAndBoth(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "keys/apk.key", "mine")
-	if err := run([]string{"--key", "keys", "--make-key"}); err == nil || !strings.Contains(err.Error(), "file exists") {
+	err := run([]string{"--key", "keys", "--make-key"})
+	if err == nil || !strings.Contains(err.Error(), "file exists") {
 		t.Error(err)
 	}
 	if found := files(t, "keys"); !slices.Equal(found, []string{"apk.key"}) {

@@ -294,7 +294,7 @@ return baseclass.extend({
 		uci.unload('airbound');
 
 		return Promise.all([
-			/* Read at once: while the router is slow, the next refresh unloads the file before the other answers are here. */
+			/* Read at once: the next refresh may unload the file before a slow router has given the other answers. */
 			L.resolveDefault(uci.load('airbound').then(readSection), null),
 			L.resolveDefault(callServiceList(SERVICE), {}),
 			L.resolveDefault(callSystemInfo(), 0),
