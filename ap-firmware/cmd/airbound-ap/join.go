@@ -102,8 +102,8 @@ func joinSteps(join identity.Join, present uciOptions) (steps []string) {
 		"set airbound.main.enabled='1'", "commit airbound")
 }
 
-// uciStep does one step. A batch of it has the token in its standard input, which no other user sees. The exit code of a
-// batch is 0 whatever fails, so the error is what uci prints (uci's cli.c).
+// uciStep does one step. A batch of it has the token in its standard input, which no other user sees. A batch's exit
+// code is 0 whatever fails, so the error is what uci prints (uci's cli.c).
 func uciStep(step string) error {
 	printed, err := uci(step+"\n", "batch")
 	if err == nil && printed != "" {

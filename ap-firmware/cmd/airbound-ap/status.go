@@ -58,8 +58,8 @@ func printStatus(options statusOptions, stdout io.Writer) (int, error) {
 
 func isRunning(view status.View) bool { return view.Running }
 
-// readStatus returns a view of each BSS whose files can be read; the error is about the others. While an agent runs, BSSs
-// that were served before and ended in order are left out, unless one is named.
+// readStatus returns a view of each BSS whose files can be read; the error is about the others. While an agent runs,
+// BSSs that were served before and ended in order are left out, unless one is named.
 func readStatus(options statusOptions) ([]status.View, error) {
 	if options.interfaceName != "" {
 		view, err := readView(options.state.parent, options.interfaceName)
