@@ -52,7 +52,7 @@ def test_the_rights_are_the_least_that_the_pages_need() -> None:
         },
         "uci": ["airbound"],
     }
-    assert rights["write"] == {"uci": ["airbound"]}
+    assert rights["write"] == {"ubus": {"uci": ["revert"]}, "uci": ["airbound"]}
 
 
 @pytest.mark.parametrize(
