@@ -9,8 +9,8 @@
 #   SHA256SUMS, SHA256SUMS.sig      of all of these; the signature is usign's
 #   release.sh --key DIR [--output DIR] [--made DIR]
 #   release.sh --make-key DIR       makes the keys, once: devices refuse what is signed by another key than the first
-# --made DIR has the results of `make packages controller-package wheel module`; without it, the script makes these first.
-# The release is made beside its place and moved there when it is complete. The same sources and keys give the same
+# --made DIR has the results of `make packages controller-package wheel module`; without it, they are made first. The
+# release is made beside its place and moved there when it is complete. The same sources and keys give the same
 # bytes. Container images and Android's application are not in it.
 
 . "$(dirname "$0")/lib.sh"

@@ -56,7 +56,7 @@ func TestCertificate(t *testing.T) {
 	expect(t, "no such file", of(diagnosis.Enrolment{Directory: none, TokenFile: "/nowhere"}, now),
 		"failed none, and no token: read the token: open /nowhere")
 
-	if err := os.Chmod(tokenFile, 0o644); err != nil { //nolint:gosec // what doctor has to see
+	if err := os.Chmod(tokenFile, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, "others read it", of(diagnosis.Enrolment{Directory: none, TokenFile: tokenFile}, now),

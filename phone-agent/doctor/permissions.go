@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/airbound/airbound/internal/diagnosis"
 )
 
 const permissionsPart = "permissions"
+
+// capNetAdmin is CAP_NET_ADMIN of capabilities(7): who has it may write rules.
+const capNetAdmin = 12
 
 // Permissions looks at what this process may do. selinuxRoot is where selinuxfs is, usually /sys/fs/selinux.
 func Permissions(procRoot, selinuxRoot string, euid int) []diagnosis.Finding {
@@ -22,7 +23,7 @@ func Permissions(procRoot, selinuxRoot string, euid int) []diagnosis.Finding {
 	case !known:
 		findings = append(findings, diagnosis.Warn(permissionsPart,
 			"mount the proc file system, or name it with --proc-root", "capabilities are unknown"))
-	case mask&(1<<unix.CAP_NET_ADMIN) == 0:
+	case mask&(1<<capNetAdmin) == 0:
 		findings = append(findings, diagnosis.Fail(permissionsPart, "run it as root, or give it CAP_NET_ADMIN",
 			"CAP_NET_ADMIN is missing (effective capabilities %#x)", mask))
 	default:

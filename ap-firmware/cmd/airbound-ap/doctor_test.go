@@ -358,6 +358,7 @@ func TestDoctorBesideAnAgentWithoutAState(t *testing.T) {
 }
 
 func triesNothing(t *testing.T) func(tcbpf.Options) (windowsKernel, error) {
+	t.Helper()
 	return func(tcbpf.Options) (windowsKernel, error) {
 		t.Error("tried")
 		return nil, os.ErrPermission

@@ -123,10 +123,10 @@ func TestBehind(t *testing.T) {
 		"all": {
 			measure.Round{OfferedReports: 1000, HandledReports: 990, Samples: samples(1000), Missing: 1}, false,
 		},
-		"too few":                     {measure.Round{OfferedReports: 1000, HandledReports: 989}, true},
-		"few in all, one under way":   {measure.Round{OfferedReports: 87, HandledReports: 86}, false},
-		"few in all, too few of them": {measure.Round{OfferedReports: 87, HandledReports: 81}, true},
-		"saturated":                   {measure.Round{OfferedReports: 1000, HandledReports: 900, Saturate: true}, false},
+		"too few":            {measure.Round{OfferedReports: 1000, HandledReports: 989}, true},
+		"few, one under way": {measure.Round{OfferedReports: 87, HandledReports: 86}, false},
+		"few, too few":       {measure.Round{OfferedReports: 87, HandledReports: 81}, true},
+		"saturated":          {measure.Round{OfferedReports: 1000, HandledReports: 900, Saturate: true}, false},
 		"missing": {
 			measure.Round{OfferedReports: 1000, HandledReports: 1000, Samples: samples(1000), Missing: 2}, true,
 		},
