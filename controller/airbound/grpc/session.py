@@ -64,6 +64,7 @@ class Session:
         "_closing",
         "_context",
         "_flows",
+        "_flows_since_s",
         "_hang_up",
         "_reporting",
         "_slow",
@@ -72,6 +73,7 @@ class Session:
         "_waiting",
         "_waiting_since_s",
         "_windows",
+        "_windows_since_s",
         "_writer",
         "_writing_since_s",
         "_written",
@@ -107,7 +109,8 @@ class Session:
         # Beside the other kind of set that an access point, or a terminal, is sent.
         self._windows: SetWindows | None = None
         self._flows: SetFlows | SetStationFlows | None = None
-        self._waiting_since_s = 0.0
+        # Since when each of these three waits: what is sent later does not make an earlier one younger.
+        self._waiting_since_s = self._windows_since_s = self._flows_since_s = 0.0
         self._written = written
         self._writing_since_s = 0.0
         self._slow_reader_s, self._slow, self._hang_up = slow_reader_s, slow, hang_up
@@ -129,9 +132,9 @@ class Session:
         elif isinstance(command, Arrived):
             self._arrived = command
         elif isinstance(command, SetWindows):
-            self._windows, self._waiting_since_s = command, time.perf_counter()
+            self._windows, self._windows_since_s = command, time.perf_counter()
         elif isinstance(command, SetFlows | SetStationFlows):
-            self._flows, self._waiting_since_s = command, time.perf_counter()
+            self._flows, self._flows_since_s = command, time.perf_counter()
         elif isinstance(command, SetBounds | SetEdca | SetStationRules) or not isinstance(self._waiting, SetBounds):
             self._waiting, self._waiting_since_s = command, time.perf_counter()
             if isinstance(command, SetBounds):
@@ -177,20 +180,17 @@ class Session:
                     self._answer_due = False
                     await self._context.write(ANSWER)
                     continue
+                since_s: float | None = None
                 if command is self._reporting:
                     self._reporting = None
-                    since_s = None
                 elif command is self._arrived:
                     self._arrived = None
-                    since_s = None
+                elif command is self._windows:
+                    self._windows, since_s = None, self._windows_since_s
+                elif command is self._flows:
+                    self._flows, since_s = None, self._flows_since_s
                 else:
-                    since_s = self._waiting_since_s
-                    if command is self._windows:
-                        self._windows = None
-                    elif command is self._flows:
-                        self._flows = None
-                    else:
-                        self._waiting = None
+                    self._waiting, since_s = None, self._waiting_since_s
                 await self._context.write(
                     switch_command(command) if isinstance(command, SetStationRules) else agent_command(command)
                 )

@@ -3,13 +3,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import grpc
 import grpc.aio
 import pytest
 
-from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetReporting, SetWindows
+from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetFlows, SetReporting, SetWindows
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
 from airbound.grpc import session
@@ -82,7 +83,11 @@ class Handler:
             await self.session.read(lambda data: self.take(data))  # noqa: PLW0108  # tests replace it
 
         self.task = asyncio.get_running_loop().create_task(handle())
-        await began.wait()
+        waiting = asyncio.get_running_loop().create_task(began.wait())
+        await asyncio.wait([waiting, self.task], return_when=asyncio.FIRST_COMPLETED)
+        if not waiting.done():
+            waiting.cancel()
+            await self.task  # raises what ended it
         return self
 
     def take(self, data: bytes) -> None:
@@ -360,6 +365,22 @@ async def test_how_long_a_command_waited_is_measured_once_it_is_written(handler:
     assert len(handler.context.octets) == 2
     assert len(handler.waited_s) == 1  # not that of how to report
     assert handler.waited_s[0] >= 0
+
+
+async def test_what_is_sent_later_makes_no_earlier_command_younger(
+    handler: Handler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = [100.0]
+    monkeypatch.setattr(session, "time", SimpleNamespace(perf_counter=lambda: now_s[0]))
+    handler.session.send(SetReporting(STREAM, 1000, 10_000, 0))  # is being written while the others come
+    await turns()
+    handler.session.send(bounds(1))
+    now_s[0] = 103.0
+    handler.session.send(SetFlows(STREAM, 1, (), 6000, STOPPING))
+    now_s[0] = 104.0
+    handler.context.release()
+    await turns()
+    assert handler.waited_s == [4.0, 1.0]
 
 
 async def test_a_command_that_is_not_written_has_no_time(handler: Handler) -> None:
