@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/airbound/airbound/ap-firmware/hostapd"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/status"
@@ -52,7 +50,7 @@ func Permissions(mask uint64, known bool) diagnosis.Finding {
 	switch {
 	case !known:
 		return diagnosis.Warn(permissionsPart, "mount the proc file system", "capabilities are unknown")
-	case mask&(1<<unix.CAP_NET_ADMIN) == 0:
+	case !diagnosis.HasNetAdmin(mask):
 		return diagnosis.Warn(permissionsPart, "run doctor as root",
 			"without CAP_NET_ADMIN doctor cannot try what the agent may do (effective capabilities %#x)", mask)
 	default:

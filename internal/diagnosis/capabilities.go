@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Capabilities are the effective ones of this process, a bit each (capabilities(7)); known is false if the proc file
@@ -24,3 +26,6 @@ func Capabilities(procRoot string) (mask uint64, known bool) {
 	}
 	return 0, false
 }
+
+// HasNetAdmin is whether CAP_NET_ADMIN is among capabilities.
+func HasNetAdmin(mask uint64) bool { return mask&(1<<unix.CAP_NET_ADMIN) != 0 }

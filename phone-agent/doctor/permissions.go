@@ -12,9 +12,6 @@ import (
 
 const permissionsPart = "permissions"
 
-// capNetAdmin is CAP_NET_ADMIN of capabilities(7): who has it may write rules.
-const capNetAdmin = 12
-
 // Permissions looks at what this process may do. selinuxRoot is where selinuxfs is, usually /sys/fs/selinux.
 func Permissions(procRoot, selinuxRoot string, euid int) []diagnosis.Finding {
 	findings := []diagnosis.Finding{userOf(euid)}
@@ -23,7 +20,7 @@ func Permissions(procRoot, selinuxRoot string, euid int) []diagnosis.Finding {
 	case !known:
 		findings = append(findings, diagnosis.Warn(permissionsPart,
 			"mount the proc file system, or name it with --proc-root", "capabilities are unknown"))
-	case mask&(1<<capNetAdmin) == 0:
+	case !diagnosis.HasNetAdmin(mask):
 		findings = append(findings, diagnosis.Fail(permissionsPart, "run it as root, or give it CAP_NET_ADMIN",
 			"CAP_NET_ADMIN is missing (effective capabilities %#x)", mask))
 	default:
