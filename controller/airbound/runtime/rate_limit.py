@@ -5,8 +5,6 @@ import math
 from collections.abc import Hashable
 
 BUDGETS_MAX = 10_000
-AT_ONCE = 0.2
-"""Part of a second's entries: about one of the largest reports. While one is taken nobody else has a turn."""
 
 
 class RateLimit:
@@ -32,8 +30,8 @@ class RateLimit:
 
 
 class Budget:
-    """So many a second, and AT_ONCE of them at once, of what is known only after it was taken: who has something left
-    may take more than that once.
+    """So many a second, and as many at once, of what is known only after it was taken: who has something left may
+    take more than that once.
     """
 
     __slots__ = ("_at_us", "_most", "_per_us", "_tokens", "per_s")
@@ -41,7 +39,7 @@ class Budget:
     def __init__(self, per_s: float) -> None:
         self.per_s = per_s
         self._per_us = per_s / 1e6
-        self._tokens = self._most = max(1.0, AT_ONCE * per_s)
+        self._tokens = self._most = per_s
         self._at_us = 0
 
     def left(self, now_us: int) -> bool:

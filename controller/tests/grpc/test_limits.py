@@ -305,7 +305,7 @@ async def test_what_is_above_a_limit_is_logged_once(
 
 async def test_entries_of_one_name_are_limited_over_all_of_its_streams(tmp_path: Path, front: str) -> None:
     """256 entries at once; the controller's clock stands still."""
-    async with world_of(tmp_path, Limits(entries_per_s=1280.0), front) as world:
+    async with world_of(tmp_path, Limits(entries_per_s=256.0), front) as world:
         evil = world.site.client("terminal", "evil")
         destinations = [upload(address=bytes([10, 0, 5, number])) for number in range(200)]
         async with (
