@@ -123,6 +123,10 @@ SERVED = (
     "tries=0; until airbound health >/test/health 2>&1; do"
     " tries=$((tries + 1)); [ $tries -lt 600 ] || { cat /test/health /test/log; exit 1; }; sleep 0.1; done;"
 )
+ENDED = (  # as systemd waits for a unit's processes: the controller removes its front's directory last
+    "pkill -u airbound; tries=0; while pgrep -u airbound >/dev/null; do"
+    " tries=$((tries + 1)); [ $tries -lt 600 ] || { ps -u airbound -f; cat /test/log; exit 1; }; sleep 0.1; done;"
+)
 
 
 def test_installed_it_serves_and_makes_tokens_without_another_command(packages: Path, tmp_path: Path) -> None:
@@ -131,7 +135,7 @@ def test_installed_it_serves_and_makes_tokens_without_another_command(packages: 
         INSTALLED + SERVED + "airbound cells; airbound enroll operator alice | head -n 1 >/test/token;"
         "airbound login --enroll 127.0.0.1:50053 --token - --tls-dir /test/alice </test/token; airbound enrolled;"
         "runuser -u nobody -- airbound cells || echo nobody $?; stat -c '%U %a %n' /var/lib/airbound/ca/*;"
-        "/usr/lib/airbound/bin/python3 -I -c 'import airbound; print(*airbound.__path__)'; pkill -u airbound",
+        "/usr/lib/airbound/bin/python3 -I -c 'import airbound; print(*airbound.__path__)';" + ENDED,
     )  # fmt: skip
     assert "No access point has reported. " in printed
     assert re.search(r"^operator/alice +", printed, re.MULTILINE), printed
@@ -141,7 +145,7 @@ def test_installed_it_serves_and_makes_tokens_without_another_command(packages: 
 
 
 def test_removed_it_leaves_its_authority_and_purged_nothing(packages: Path, tmp_path: Path) -> None:
-    used = INSTALLED + SERVED + "pkill -u airbound || true; dpkg -r airbound-controller;"
+    used = INSTALLED + SERVED + ENDED + "dpkg -r airbound-controller;"
     _, left = on_a_copy_of_this_system(package(packages, "amd64"), tmp_path, used)
     assert "etc/airbound/controller.toml" in left
     assert any(name.startswith("var/lib/airbound/ca/") for name in left)

@@ -54,8 +54,8 @@ func (k *kernelIO) mount(kind, name string) string {
 		k.t.Fatal(err)
 	}
 	k.run("mount", "-t", kind, kind, place)
-	// Lazy: a mount namespace that another test made meanwhile has copies of all mounts, and keeps the loop device, and so
-	// the file in memory, until it ends.
+	// Lazy: a mount namespace that another test made meanwhile has copies of all mounts, and keeps the loop device, and
+	// so the file in memory, until it ends.
 	k.t.Cleanup(func() { k.run("umount", "--lazy", place) })
 	return place
 }
