@@ -35,7 +35,7 @@ func (f *flowsThere) there(call func() error) error {
 }
 
 // hangVariable has a trial stay where its program is attached.
-const hangVariable = "AIRBOUND_AP_TEST_HANG"
+const hangVariable = "DOCTOR_TEST_HANGS"
 
 func (f *flowsThere) Try(bss string) error {
 	if os.Getenv(hangVariable) != "" {
