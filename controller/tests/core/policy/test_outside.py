@@ -221,9 +221,7 @@ def test_a_cell_that_gets_another_policy_is_well_again() -> None:
 def test_a_failure_that_lasts_takes_no_more_memory_with_each_decision() -> None:
     """An exception that is raised again gets more frames each time, with all that their variables refer to."""
 
-    class Broken(Policy):
-        uses_capacity = uses_rtt_ratio = shares_air = widens = False
-
+    class Broken(Bdp):
         def __init__(self, _parameters: Parameters) -> None:
             raise RuntimeError("no")
 
