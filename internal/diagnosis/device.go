@@ -76,7 +76,7 @@ func (d Device) Agent(state State) Finding {
 	}
 }
 
-// Unreadable is a finding about an agent's status that cannot be read; whether the agent runs is then unknown.
+// Unreadable is a finding about an agent's status that cannot be read.
 func (d Device) Unreadable(err error) Finding {
 	return Fail(agentPart, "run doctor as the user of the agent, or start the agent again: it replaces files that are "+
 		"damaged", "its status cannot be read: %v", err)

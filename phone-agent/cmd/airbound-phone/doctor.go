@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"os"
@@ -69,12 +70,16 @@ func examine(
 	if err != nil {
 		findings = append(findings, thisPhone.Configuration("", err))
 	}
-	// What cannot be read is as what is not there: the state is looked at below.
-	state, _ := directory.Load()
-	saved, _ := directory.LoadCredentials()
-	findings = append(findings, thisPhone.Agent(diagnosis.State{
-		Running: running, Known: state != nil, Connected: state != nil && state.Connected, Certificate: saved,
-	}))
+	state, stateErr := directory.Load()
+	saved, savedErr := directory.LoadCredentials()
+	if err := errors.Join(stateErr, savedErr); err != nil {
+		findings = append(findings, thisPhone.Unreadable(err))
+	}
+	if stateErr == nil || !running {
+		findings = append(findings, thisPhone.Agent(diagnosis.State{
+			Running: running, Known: state != nil, Connected: state != nil && state.Connected, Certificate: saved,
+		}))
+	}
 
 	findings = append(findings, doctor.Kernel(options.procRoot, tracefsPlaces(options.tracefs))...)
 	findings = append(findings, doctor.Storage(tracefsPlaces(options.tracefs))...)

@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,26 @@ func TestDoctorOfAConfigurationThatIsWrong(t *testing.T) {
 	if !strings.HasPrefix(string(output), "failed   configuration "+path+": line 4: ") ||
 		!strings.HasSuffix(string(output), ", 1 failed\n") {
 		t.Errorf("%s", output)
+	}
+}
+
+func TestDoctorOfAStatusThatIsDamaged(t *testing.T) {
+	t.Parallel()
+	p := newPhone(t)
+	c := startController(t, "127.0.0.1:0")
+	path := configuration(t, "controller = "+c.address, "plain-text = true", "mac = 02:00:00:00:01:0a",
+		"state-dir = "+p.stateDir)
+	damaged := filepath.Join(p.stateDir, "state.json")
+	if err := errors.Join(os.MkdirAll(p.stateDir, 0o700), os.WriteFile(damaged, []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	text, code := p.examined("--config", path)
+	if want := "agent: its status cannot be read: " + damaged + ": "; code != 1 ||
+		!strings.HasPrefix(text[diagnosis.Failure], want) {
+		t.Errorf("%d, %v", code, text)
+	}
+	if !strings.Contains(text[diagnosis.Warning], "agent: not running\n") {
+		t.Errorf("%v", text)
 	}
 }
 
