@@ -14,6 +14,7 @@ from airbound.core.cell.senders import StationSender
 from airbound.core.cell.state import CellState
 from airbound.core.cell.terminal import Terminal
 from airbound.core.claims import is_live
+from airbound.core.decisions import min_rtt_used_us
 from airbound.core.edca import Edca
 from airbound.core.effects import Bound, WindowLimit
 from airbound.core.engine import Engine
@@ -358,9 +359,8 @@ def _senders(state: CellState) -> dict[Mac, SenderSample]:
 
 def _worst_rtts_us(sender: StationSender, state: CellState) -> tuple[int, int]:
     worst, worst_ratio = (0, 0), 0.0
-    for address, destination in sender.sending.items():
-        known_us = (destination.min_rtt_us, state.min_rtt.shared_us(address))
-        min_rtt_us = min(filter(None, known_us), default=0)
+    for destination in sender.sending.values():
+        min_rtt_us = min_rtt_used_us(destination, state)
         if destination.srtt_us and min_rtt_us and destination.srtt_us / min_rtt_us > worst_ratio:
             worst, worst_ratio = (destination.srtt_us, min_rtt_us), destination.srtt_us / min_rtt_us
     return worst

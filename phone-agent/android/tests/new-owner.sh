@@ -121,7 +121,7 @@ enrol() {
 	on_phone "$module/airbound doctor" || die "doctor says that something has failed"
 	on_phone "sh $module/action.sh" >"$work/action"
 	grep 'enrolled     spiffe://.*/terminal/phone-7' "$work/action" || die "action.sh"
-	! grep 'airbound-join.txt' "$work/action" || die "action.sh tells a phone that is enrolled how to join"
+	! grep 'airbound-join.txt' "$work/action" || die "action.sh prints how to join on a phone that is enrolled"
 }
 
 agent_pid() { on_phone "cat $data/run/agent.pid"; }

@@ -229,6 +229,6 @@ def test_a_failure_that_lasts_takes_no_more_memory_with_each_decision() -> None:
     depths = []
     for _ in range(3):
         with pytest.raises(PolicyFailedError) as caught:
-            made.decide(None)  # type: ignore[arg-type]
+            made.decide(OF)
         depths.append(len(list(traceback.walk_tb(caught.value.__traceback__))))
     assert len(set(depths)) == 1
