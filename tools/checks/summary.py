@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 SLOWEST_TESTS = 20
 MESSAGE_LINES = 12
-"""Of what a failure says; the rest is in the step's log."""
+MESSAGE_COLUMNS = 160
+"""Of what a failure says; the rest is in the step's log. Whoever sees only a run's end still sees every failure."""
 
 
 def text(steps: Sequence[Step], elapsed_s: float) -> str:
@@ -68,10 +69,14 @@ def _failures(step: Step) -> list[str]:
 
 
 def _failure(name: str, why: str, repeat: str) -> str:
-    lines = [f"    {line}" for line in why.splitlines()]
+    lines = [f"    {_cut(line)}" for line in why.splitlines()]
     if len(lines) > MESSAGE_LINES:
         lines[MESSAGE_LINES:] = ["    ..."]
     return "\n".join([f"FAILED {name}", *lines, f"    again: {repeat}"])
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MESSAGE_COLUMNS else f"{line[: MESSAGE_COLUMNS - 3]}..."
 
 
 def total(steps: Sequence[Step]) -> str:

@@ -129,6 +129,13 @@ def test_failed_tests_are_named_with_why_and_with_the_command_that_repeats_each(
     assert "OSError: no disk" in text
 
 
+def test_a_long_line_of_a_failure_does_not_push_out_the_other_failures(run: Path) -> None:
+    assert pytest_step("bad", "def test_bad():\n    raise AssertionError('x' * 5000)\n") == 1
+    lines = summary.failed(record.read(run, "1", "example.com/airbound")).splitlines()
+    assert max(map(len, lines)) < 200
+    assert any(line.startswith("    E   ") and line.endswith("x...") for line in lines)
+
+
 def test_a_failed_test_of_go_is_named_with_its_package(run: Path) -> None:
     step("go", "false")
     (run / "go" / "junit.xml").write_text(GO_RESULTS, encoding="utf-8")

@@ -40,6 +40,7 @@ FORWARD_US = 1_900_000  # a sender reports each second: every other report at le
 SILENT_US = 1_000_000
 SRTT_RATIO = 1.25
 LOOK_UP_MAX = 500  # terminals in one call
+LOOK_UP_AGAIN_S = 0.5  # after the store has not answered: until a terminal is found it has no bounds
 
 
 class Port:
@@ -171,16 +172,20 @@ class Hosts:
         try:
             while self._unknown:
                 macs = [self._unknown.pop() for _ in range(min(LOOK_UP_MAX, len(self._unknown)))]
+                macs = [mac for mac in macs if mac in self._by_mac]
                 try:
                     found = await self._store.arrive(macs, ttl_ms=DIRECTORY_MS)
-                except StoreError:
-                    return  # looked up again with the next refresh; the store's errors are logged where leases are
+                except StoreError:  # is logged where leases are renewed
+                    found = [None] * len(macs)
                 for mac, places in zip(macs, found, strict=True):
                     if places is None:
-                        continue  # not known now
+                        self._unknown.add(mac)
+                        continue
                     place = next((place for place in places if self._can_have(place.token.replica)), None)
                     for hosted in list(self._by_mac.get(mac, ())):
                         self._settle(hosted, place)
+                if None in found:
+                    await asyncio.sleep(LOOK_UP_AGAIN_S)
         finally:
             self._looking = None
 

@@ -6,8 +6,9 @@ and renews that every third of it. A lease can only be relied on by its holder's
 (a process may be stopped at any moment, and an answer be late): `until_us` is that, less a margin. Nothing is commanded
 after it, whatever the store would say (Kleppmann, How to do distributed locking, 2016).
 
-Nor is anything commanded while a cell is *in doubt*: its last access point's stream ended here, or this process stood
-still (stall.py). The doubt ends when the store confirms a claim that was asked for later.
+Nor is anything commanded while a cell is *in doubt*: its last access point's stream ended here, this process stood
+still (stall.py), or the store refused what was written as its owner. The doubt ends when the store confirms a claim
+that was asked for later.
 
 A claim that another replica's stands against is repeated: its owner may be gone, and its lease ends then. It is ended
 for the owner, if the cell's access point is here and was the owner's before, when
@@ -113,7 +114,7 @@ class Ownership:
         return owned.token if owned is not None and now_us < owned.commanded_until_us() else None
 
     def doubt(self, cell: Mac) -> None:
-        """Another replica may take a cell of ours over: command nothing until the store has confirmed it once more."""
+        """Another replica may have a cell of ours: command nothing until the store has confirmed it once more."""
         owned = self.cells.get(cell)
         if owned is not None:
             owned.doubted_us = self._clock_us()
@@ -171,8 +172,8 @@ class Ownership:
             if owned is not None:
                 try:
                     await self._store.write_state(cell, owned.token, memory.octets(what), ttl_ms=MEMORY_MS)
-                except FencedError:
-                    self._lose(cell, None)
+                except FencedError:  # another replica has the cell, or the store has lost whose it is: ask
+                    self.doubt(cell)
                 except StoreError:
                     return  # is logged where leases are renewed
 

@@ -3,7 +3,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 
 import pytest
@@ -39,9 +39,9 @@ class Replicas:
         self.memory = Memory()
         self.stack = AsyncExitStack()
 
-    async def start(self, name: str, *overrides: CellOverride) -> LiveController:
+    async def start(self, name: str, *overrides: CellOverride, store: MemoryStore | None = None) -> LiveController:
         """Another one. All use the real clock: leases are the store's as well."""
-        store = MemoryStore(self.memory)
+        store = store or MemoryStore(self.memory)
         controller = LiveController(PATIENT, replica=name, store=store, overrides=overrides)
         return await self.stack.enter_async_context(controller)
 
@@ -109,6 +109,36 @@ async def test_a_phone_that_is_there_first_waits_for_its_cell(replicas: Replicas
     await b.until(waits)
     await a.senders(1)
     await phone.until(lambda: phone.bounds == ONE)
+
+
+class _Forgetful(MemoryStore):
+    """A store that does not answer the first questions where terminals are."""
+
+    failures: list[StoreError | None]
+
+    async def arrive(self, terminals: Sequence[Mac], *, ttl_ms: int) -> list[tuple[Place, ...] | None]:
+        """As the store does, later."""
+        if self.failures:
+            failure = self.failures.pop()
+            if failure is not None:
+                raise failure
+            return [None for _ in terminals]
+        return await super().arrive(terminals, ttl_ms=ttl_ms)
+
+
+async def test_a_phone_whose_place_the_store_did_not_tell_is_looked_up_soon(
+    replicas: Replicas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "REFRESH_S", 3600.0)
+    a = await replicas.start("a")
+    await a.senders(1)
+    store = _Forgetful(replicas.memory)
+    store.failures = [None, StoreError("127.0.0.1:6379: no answer in time")]
+    b = await replicas.start("b", store=store)
+    phone = await b.phone(0)
+    await phone.report(upload(), monotonic_us=1)
+    await phone.until(lambda: phone.bounds == ONE)
+    assert not store.failures
 
 
 async def test_a_phone_that_leaves_its_cell_is_released(replicas: Replicas) -> None:

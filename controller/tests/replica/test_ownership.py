@@ -182,3 +182,35 @@ async def test_what_was_learnt_of_a_cell_keeps_nobody_from_owning_it_or_giving_i
     assert await soon(b.owned.get()) == CELL
     await a.ownership.stop()
     await b.ownership.stop()
+
+
+async def test_a_cell_of_which_the_store_has_lost_the_owner_is_in_doubt_and_claimed_again() -> None:
+    """Lost, its access point would be sent to another replica, and its phones' leases end meanwhile."""
+    a = await started(Memory(), "a")
+    a.ownership.want(CELL)
+    await soon(a.owned.get())
+    a.ownership.start()
+    token = a.ownership.cells[CELL].token
+    await a.store.release(CELL, token)
+    await a.ownership.keep([(CELL, CellMemory())])
+    assert a.ownership.token(CELL, monotonic_us()) is None
+    await soon(a.owned.get())
+    assert a.ownership.cells[CELL].token.epoch > token.epoch
+    assert a.ownership.token(CELL, monotonic_us()) is not None
+    assert a.lost.empty()
+    await a.ownership.stop()
+
+
+async def test_a_cell_that_another_replica_has_is_lost_when_what_was_learnt_of_it_is_refused() -> None:
+    memory = Memory()
+    a, b = await started(memory, "a"), await started(memory, "b")
+    a.ownership.want(CELL)
+    await soon(a.owned.get())
+    a.ownership.start()
+    await a.store.release(CELL, a.ownership.cells[CELL].token)
+    b.ownership.want(CELL)
+    await soon(b.owned.get())
+    await a.ownership.keep([(CELL, CellMemory())])
+    assert await soon(a.lost.get()) == CELL
+    await a.ownership.stop()
+    await b.ownership.stop()
