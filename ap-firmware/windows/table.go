@@ -17,11 +17,14 @@ const nsPerSecond = 1_000_000_000
 const (
 	// sendingNS is how long a connection is one that sends after its station has sent data.
 	sendingNS = 1 * nsPerSecond
-	// aliveNS is how long a connection without packets is counted.
+	// aliveNS is how long a connection without packets is counted. A window that was offered holds until the next ACK:
+	// an application that pauses between two files is to find its limit in force, and one that left its connection open
+	// is to take no part of what its station may send.
 	aliveNS = 60 * nsPerSecond
 	// endedKeptNS is how long the kernel keeps a connection that has ended: what it sent is in a report by then.
 	endedKeptNS = 5 * nsPerSecond
-	// DestinationsMax is the most destinations of a station in a report: those that it sends to, then the latest.
+	// DestinationsMax is the most destinations of a station in a report: those that it sends to, then the latest. The
+	// controller takes as many (STATION_DESTINATIONS_MAX in controller/airbound/core/reports.py).
 	DestinationsMax = 64
 )
 

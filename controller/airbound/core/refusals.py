@@ -4,7 +4,7 @@
 from collections import Counter
 
 from airbound.core.cell.access_point import AccessPoint
-from airbound.core.cell.streams import OUT_OF_ORDER_MAX
+from airbound.core.cell.reporter import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CloseStream, Effect, Note, refusal
 from airbound.core.events import Disconnected

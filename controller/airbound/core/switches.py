@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from airbound.core.addresses import Mac, mac_text
+from airbound.core.cell.reporter import OUT_OF_ORDER_MAX, Reporter
 from airbound.core.cell.state import CellState
-from airbound.core.cell.streams import OUT_OF_ORDER_MAX, Reporter
 from airbound.core.cell.switch_rates import SwitchRates
 from airbound.core.cell_decisions import CellDecisions, senders_note
 from airbound.core.cells import Cells

@@ -159,7 +159,9 @@ def _agent_problem(sender: StationSender, cell: CellState, now_us: int) -> Reaso
 
 
 def _changes(windows: StationSenders, limits: tuple[WindowLimit, ...], policy: type[Policy]) -> tuple[Reason, ...]:
-    """Why a set of these limits, some, replaces the one before; at least one reason, the weightiest first."""
+    """Why a set of these limits, of which there is at least one, replaces the one before; at least one reason, the
+    weightiest first.
+    """
     limited = {limit.mac for limit in limits}
     before = windows.decided
     now = {mac: windows.senders[mac].decisions for mac in limited}

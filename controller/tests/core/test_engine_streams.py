@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from airbound.core.addresses import address_text
-from airbound.core.cell.streams import OUT_OF_ORDER_MAX
+from airbound.core.cell.reporter import OUT_OF_ORDER_MAX
 from airbound.core.cell.terminal import Terminal
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note, refusal
 from airbound.core.events import Disconnected, Exempted, ModeSet, Reconfigured, Refused

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from airbound.core.addresses import Mac
-from airbound.core.cell.streams import Reporter
+from airbound.core.cell.reporter import Reporter
 from airbound.core.edca import Edca
 from airbound.core.effects import StationFlow, WindowLimit
 from airbound.core.leases import SentSet, Step, next_step

@@ -17,10 +17,15 @@ from typing import NamedTuple
 from airbound.core.policy import RateSource
 from airbound.core.reports import Station
 
-KEPT = 8  # and after more frames without aggregation in a row a station that sends has those rates
+# Of so many reports' frames the second highest rate counts. After more reports in a row whose last frame had no rate of
+# aggregation, a station that sends has no other rates.
+KEPT = 8
 SETTLED_PACKETS = 100  # that a station has sent since it associated
 FORMAT_LEGACY, FORMAT_HT = 1, 2  # airbound.v1.RateFormat
 PSDU_MAX_BYTES = {FORMAT_LEGACY: 4_095, FORMAT_HT: 65_535}  # IEEE 802.11-2020, tables 17-21 and 9-184
+# The most that a device of 802.11ac can announce (IEEE 802.11-2020, 9.4.2.157.2: 2^(13 + 7) - 1). One of 802.11ax or be
+# may announce several times that. Reports do not say what a device announces: above 1.5 Gb/s an aggregate may be longer
+# than it is taken for.
 PSDU_MAX_OF_LATER_BYTES = 1_048_575
 
 

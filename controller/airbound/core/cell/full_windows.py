@@ -6,7 +6,7 @@ wants. A phone that sends next to nothing and reports a full window would keep a
 report counts while
 
     used >= QUARTER x min(1, m)     used: what it sends over its share; m: the median of the same of the other senders
-                                    that want more, 1 if there are none
+                                    that want more, of the two in the middle the higher one; 1 if there are none
 
 and for PATIENCE_US besides: a connection needs some round trips to grow. That time runs once, and is given again when
 the counters have shown it. Where all get little of their shares the median is as small. After that a report that is not
@@ -37,11 +37,6 @@ class FullWindows:
         that want more use of theirs. `stations` are those that are associated.
         """
         for mac, used in claimed.items():
-            if used >= QUARTER:
-                self._unproven_us.pop(mac, None)
-        for mac, used in claimed.items():
-            if used >= QUARTER:
-                continue
             rest = [*others, *(value for each, value in claimed.items() if each != mac)]
             if used >= QUARTER * min(1.0, median_high(rest) if rest else 1.0):
                 self._unproven_us.pop(mac, None)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from airbound.core.addresses import Mac, mac_text
-from airbound.core.cell.aggregation import Packets, bulk_bps, full_channel_us
 from airbound.core.cell.assumed_rates import AssumedRates
-from airbound.core.cell.capacity import LIGHT, Interval, expected_goodput_bps, has_short_packets
+from airbound.core.cell.capacity import Interval
 from airbound.core.cell.contradicted_rates import SURE, Heard, contradict
 from airbound.core.cell.full_rates import SETTLED_PACKETS, FullRate, FullRates
+from airbound.core.cell.interval_sums import IntervalSums, Passed
 from airbound.core.cell.neighbours import ChannelAir, channel_air
 from airbound.core.parameters import CapacityParameters
 from airbound.core.policy import RateSource
@@ -202,7 +202,7 @@ class Stations:
         state = self.by_mac.get(mac)
         return state is not None and (state.sending or mac in self._started)
 
-    def differences(  # noqa: C901, PLR0912, PLR0915  # one loop: a call for each station would cost more
+    def differences(
         self,
         report: AccessPointReport,
         capacity: CapacityParameters,
@@ -211,19 +211,39 @@ class Stations:
         """Rates since the last differences, if that is long enough ago; what the capacity follows from, unless a sender
         came or left meanwhile; and counters that moved further than is possible, whose stations are left out.
         """
-        at_us = report.monotonic_us
-        duration_us = at_us - self.baseline_us
+        duration_us = report.monotonic_us - self.baseline_us
         if duration_us < INTERVAL_MIN_US:
             return None, []
-        ack_bytes = LINK_OVERHEAD_BYTES + ACK_BYTES
+        sums = IntervalSums(duration_us)
+        jumps = self._compare(report, queues, sums)
+        if self._started or self._ended or self._vain:
+            self._look_at_starts()
+        self._fresh.clear()
+        self.active_senders, self.measured = sums.active_senders + len(self._started), True
+        receiving = sum(state.receiving for state in self.by_mac.values()) if sums.received_bytes else 0
+        self.active_receivers = receiving
+        active_us, busy_us = self._channel_time(report.survey)
+        self.uplink_bps = sums.payload_bytes * 8e6 / duration_us
+        self.downlink_bps = sums.downlink_bytes * 8e6 / duration_us
+        self.baseline_us, self.channel = report.monotonic_us, None
+        if sums.heard:
+            contradict(sums.heard)
+        if not sums.assumed_rates:
+            self.assumed.count = 0
+        if self._was_incomplete():
+            return None, jumps
+        if sums.assumed_rates:
+            self.assumed.end(self.uplink_bps + self.downlink_bps, self.by_mac)
+        aggregated_us = sums.aggregated_us(capacity)
+        self.channel = channel_air(max(sums.airtime_us, aggregated_us), busy_us, active_us)
+        return sums.interval(aggregated_us, active_us, busy_us, capacity), jumps
+
+    def _compare(self, report: AccessPointReport, queues: Queues, sums: IntervalSums) -> list[Reason]:
+        """Take each station's counters as the baseline of its next differences, and add up what passed since the last;
+        the counters that moved further than is possible.
+        """
+        at_us, jumps = report.monotonic_us, list[Reason]()
         most_packets_per_us, most_bytes_per_us = STATION_MAX_PACKETS_PER_S / 1e6, STATION_MAX_BYTES_PER_S / 1e6
-        payload_bytes = downlink_bytes = received_bytes = frames = uplink_frames = aggregated = active = 0
-        airtime_us = unaggregated_us = uplink_packets = downlink_packets = climbing_us = climbing_packets = 0
-        best_bps = 0.0
-        up, down, sending = list[Packets](), list[Packets](), list[tuple[FullRate, bool]]()
-        faster = list[tuple[int, Packets]]()  # in place of those of `up`
-        heard, assumed = list[Heard](), 0
-        rates, jumps = list[tuple[int, bool]](), list[Reason]()
         for state in self.by_mac.values():
             old, new, elapsed_us = state.baseline, state.latest, at_us - state.baseline_us
             elapsed_us = elapsed_us if elapsed_us > INTERVAL_MIN_US else INTERVAL_MIN_US  # noqa: FURB136  # max is a call
@@ -232,124 +252,60 @@ class Stations:
             # Unpacked: fields one by one, of thousands of stations in a second, would take twice as long.
             old_rx_bytes, old_rx_packets, old_tx_bytes, old_tx_packets, old_tx_retries = old[1:6]
             rx_bytes, rx_packets, tx_bytes, tx_packets, tx_retries = new[1:6]
-            packets, received = rx_packets - old_rx_packets, rx_bytes - old_rx_bytes
-            sent, transmitted, retries = (
+            received_packets, received = rx_packets - old_rx_packets, rx_bytes - old_rx_bytes
+            sent_packets, sent, retries = (
                 tx_packets - old_tx_packets,
                 tx_bytes - old_tx_bytes,
                 tx_retries - old_tx_retries,
             )
-            if not (packets or received or sent or retries or state.sending):
+            if not (received_packets or received or sent_packets or sent or retries or state.sending):
                 state.payload_bytes_per_s = state.air_ratio = state.retries_per_s = 0.0  # as most of most cells
                 state.receiving = False
                 continue
             most, most_bytes = most_packets_per_us * elapsed_us, most_bytes_per_us * elapsed_us
-            if received > most_bytes or transmitted > most_bytes or packets > most or sent > most or retries > most:
+            if max(received, sent) > most_bytes or max(received_packets, sent_packets, retries) > most:
                 # A driver's error. Taken for traffic it would spoil the cell's capacity for a while.
                 jumps.append(_jump(old, new, elapsed_us))
                 self._incomplete = True
-                active += state.sending
+                sums.active_senders += state.sending
                 continue
             # A null data frame is all header, so a station that only reports to be awake sends nothing.
-            payload = received - packets * LINK_OVERHEAD_BYTES
-            payload = payload if payload > 0 else 0  # noqa: FURB136
+            payload = max(0, received - received_packets * LINK_OVERHEAD_BYTES)
             state.payload_bytes_per_s = payload * 1e6 / elapsed_us
-            state.sending = _sends(state, payload, packets, elapsed_us, report, queues)
-            payload_bytes += payload
-            downlink = transmitted - sent * ack_bytes
-            if downlink > 0:
-                downlink_bytes += downlink
-            if state.receiving or downlink > sent * DATA_BYTES:
-                received_bytes += self._receive(state, downlink, sent, elapsed_us)
+            state.sending = _sends(state, payload, received_packets, elapsed_us, report, queues)
             air_us = min(max(0, new.airtime_us - old.airtime_us), elapsed_us)
-            airtime_us += air_us
             state.air_ratio, state.retries_per_s = air_us / elapsed_us, retries * 1e6 / elapsed_us
-            uplink_packets, downlink_packets = uplink_packets + packets, downlink_packets + sent
-            climbing = old_rx_packets < SETTLED_PACKETS
-            full = state.rates.see(new, climbing=climbing, sending=state.sending)
-            if new.aggregates:
-                aggregated += packets + sent
-                if state.contradicted >= SURE or not (full.up_bps or full.down_bps):
-                    if not assumed:
-                        self._begin_assumed()
-                    assumed += 1
-                    full = self.assumed.rate(new.mac, (received + transmitted) * 8, air_us)
-                if full.up_bps < full.down_bps:
-                    # In a channel that is not full frames go singly, and its rate control finds no rate faster than
-                    # another. What the access point sends at passes the same air.
-                    own = full
-                    full = full._replace(up_bps=full.down_bps, up_psdu_max_bytes=full.down_psdu_max_bytes)
-                    faster.append((len(up), (packets, payload, full.up_bps, full.up_psdu_max_bytes)))
-                    up.append((packets, payload, own.up_bps or full.up_bps, own.up_psdu_max_bytes))
-                else:
-                    up.append((packets, payload, full.up_bps, full.up_psdu_max_bytes))
-                octets = transmitted - sent * LINK_OVERHEAD_BYTES
-                octets = octets if octets > 0 else 0  # noqa: FURB136
-                if 2 * sent > packets and not state.receiving:
-                    # ACKs of single packets: of many that come at once TCP answers every second one (RFC 5681, 4.2).
-                    octets, sent = octets * packets // (2 * sent), packets // 2
-                down.append((sent, octets, full.down_bps, full.down_psdu_max_bytes))
-                state.full = full
-            else:
-                unaggregated_us += air_us
-                frames += packets + sent + retries
-                uplink_frames += packets
+            downlink = sent - sent_packets * (LINK_OVERHEAD_BYTES + ACK_BYTES)
+            if state.receiving or downlink > sent_packets * DATA_BYTES:
+                sums.received_bytes += self._receive(state, downlink, sent_packets, elapsed_us)
+            passed = Passed(received_packets, received, sent_packets, sent, retries)
+            sums.add(passed, payload, downlink, air_us)
+            self._add_frames(state, passed, payload, air_us, climbing=old_rx_packets < SETTLED_PACKETS, sums=sums)
+            self._incomplete |= incomplete and state.sending
+        return jumps
+
+    def _add_frames(
+        self, state: StationState, passed: Passed, payload: int, air_us: int, *, climbing: bool, sums: IntervalSums
+    ) -> None:
+        """Add what a station's frames are worth: aggregates at its rates in a full channel, single frames as counted;
+        of a sender what its rates say of the cell.
+        """
+        new = state.latest
+        full = state.rates.see(new, climbing=climbing, sending=state.sending)
+        if new.aggregates:
+            octets = passed.received_bytes + passed.sent_bytes
+            if state.contradicted >= SURE or not (full.up_bps or full.down_bps):
+                if not sums.assumed_rates:
+                    self._begin_assumed()
+                sums.assumed_rates += 1
+                full = self.assumed.rate(new.mac, octets * 8, air_us)
+            full = state.full = sums.add_aggregates(passed, payload, full, receiving=state.receiving)
             if state.sending:
-                active += 1
-                self._incomplete |= incomplete
-                rates.append((new.rx_bitrate_kbps, new.aggregates))
-                sending.append((full, new.aggregates))
-                if new.aggregates:
-                    heard.append(Heard(state, received + transmitted, air_us, climbing))
-                best_bps = full.up_highest_bps if full.up_highest_bps > best_bps else best_bps  # noqa: FURB136
-                climbing_us += air_us * climbing
-                climbing_packets += (packets + sent) * climbing
-        if self._started or self._ended or self._vain:
-            self._look_at_starts()
-        self._fresh.clear()
-        self.active_senders, self.measured = active + len(self._started), True
-        self.active_receivers = sum(state.receiving for state in self.by_mac.values()) if received_bytes else 0
-        active_us, busy_us = self._channel_time(report.survey)
-        self.uplink_bps, self.downlink_bps = payload_bytes * 8e6 / duration_us, downlink_bytes * 8e6 / duration_us
-        self.baseline_us = at_us
-        self.channel = None
-        if heard:
-            contradict(heard)
-        if not assumed:
-            self.assumed.count = 0
-        if self._was_incomplete():
-            return None, jumps
-        if assumed:
-            self.assumed.end(self.uplink_bps + self.downlink_bps, self.by_mac)
-        aggregated_us = full_channel_us(up, down, active, capacity) if aggregated else 0.0
-        if faster and aggregated_us < LIGHT * duration_us:
-            for index, packets_up in faster:
-                up[index] = packets_up
-            aggregated_us = full_channel_us(up, down, active, capacity)
-        if assumed and aggregated_us > duration_us:
-            aggregated_us = float(duration_us)  # what passed had the time: a rate by air time may be too low
-        self.channel = channel_air(max(airtime_us, aggregated_us), busy_us, active_us)
-        short = has_short_packets(payload_bytes, uplink_packets, received_bytes, downlink_packets)
-        return Interval(
-            duration_us=duration_us,
-            payload_bytes=payload_bytes,
-            downlink_bytes=received_bytes,
-            frames=frames,
-            uplink_frames=uplink_frames,
-            aggregated_frames=aggregated,
-            aggregated_us=aggregated_us,
-            airtime_us=airtime_us,
-            unaggregated_airtime_us=unaggregated_us,
-            has_short_packets=short,
-            bulk_bps=bulk_bps(sending, capacity) if short else 0.0,
-            active_senders=active,
-            goodput_bps=expected_goodput_bps(rates),
-            best_bitrate_bps=0.0 if any(aggregates for _, aggregates in rates) else best_bps,
-            climbing=climbing_us / airtime_us
-            if airtime_us
-            else climbing_packets / max(1, uplink_packets + downlink_packets),
-            survey_active_us=active_us,
-            survey_busy_us=busy_us,
-        ), jumps
+                sums.heard.append(Heard(state, octets, air_us, climbing))
+        else:
+            sums.add_single_frames(passed, air_us)
+        if state.sending:
+            sums.add_sender(new.rx_bitrate_kbps, full, passed, air_us, aggregates=new.aggregates, climbing=climbing)
 
     def _look_at_starts(self) -> None:
         """After differences: end starts that did not bring an upload, but for those of a moment ago."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airbound.core.cell.delivered import Delivered
+from airbound.core.cell.reporter import Reporter
 from airbound.core.cell.sender import Paused, Sender
-from airbound.core.cell.streams import Reporter
 from airbound.core.reports import (
     NO_AGENT,
     NO_FLOWS,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.core.cell.streams import Reporter
+from airbound.core.cell.reporter import Reporter
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, RefusedError
 
