@@ -7,15 +7,19 @@ import signal
 
 
 async def ended(process: asyncio.subprocess.Process, within_s: float) -> str:
-    """Wait for the process to end, and kill it if it has not by then, or if this is cancelled; how it ended:
-    " (exit 1)" or " (SIGKILL)".
+    """Wait for the process to end, and kill it if it has not by then; how it ended: " (exit 1)" or " (SIGKILL)".
+
+    Raises:
+        CancelledError: this was cancelled; the process has ended all the same.
     """
     try:
-        await asyncio.wait_for(process.wait(), within_s)
-    except (TimeoutError, asyncio.CancelledError):
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+        async with asyncio.timeout(within_s):  # wait_for of Python 3.11 loses a cancellation that comes with the end
+            await process.wait()
+    except TimeoutError:
+        await _kill(process)
+    except asyncio.CancelledError:
+        await _kill(process)
+        raise
     code = process.returncode or 0
     if code >= 0:
         return f" (exit {code})"
@@ -23,3 +27,9 @@ async def ended(process: asyncio.subprocess.Process, within_s: float) -> str:
         return f" ({signal.Signals(-code).name})"
     except ValueError:  # a real-time signal has no name
         return f" (signal {-code})"
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
