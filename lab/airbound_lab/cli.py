@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from airbound_lab import output
 from airbound_lab.applications_study import cli as applications_study
 from airbound_lab.capacity_study import cli as capacity_study
+from airbound_lab.check_study import cli as check_study
 from airbound_lab.compare import cli as compare
 from airbound_lab.errors import LabError, UsageError
 from airbound_lab.figures import results
@@ -266,6 +267,7 @@ def _add_studies(parser: argparse.ArgumentParser) -> None:
     _add_setting(two)
     paper_study.add(studies)
     capacity_study.add(studies)
+    check_study.add(studies)
     handover_study.add(studies)
     applications_study.add(studies)
     live_video_study.add(studies)

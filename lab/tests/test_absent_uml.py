@@ -33,7 +33,7 @@ def boot_absent(boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch)
 
     def plan(*arguments: Any, **more: Any) -> dict[str, Any]:
         argv = [sys.executable, str(GUEST), str(GONE_AFTER_S)]
-        watcher = {"name": "absent", "netns": "", "argv": argv, "environment": {}}
+        watcher = {"name": "absent", "netns": "", "argv": argv, "environment": {}, "ends": False}
         found = of_run(*arguments, **more)
         return found | {"watchers": [*found["watchers"], watcher]}
 

@@ -50,7 +50,7 @@ def boot_watched(boot_cell: Callable[..., Cell], monkeypatch: pytest.MonkeyPatch
     def plan(*arguments: Any, **more: Any) -> dict[str, Any]:
         watcher = {"name": "medium", "netns": "", "argv": [sys.executable, str(GUEST), str(SAMPLE_MS)]}
         found = of_run(*arguments, **more)
-        return found | {"watchers": [*found["watchers"], watcher | {"environment": {}}]}
+        return found | {"watchers": [*found["watchers"], watcher | {"environment": {}, "ends": False}]}
 
     def boot(**changes: Any) -> tuple[Cell, dict[str, float]]:
         monkeypatch.setattr(guest_plan, "plan", plan)

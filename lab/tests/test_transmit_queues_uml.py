@@ -47,7 +47,7 @@ def boot_watched(
     def plan(*arguments: Any, **more: Any) -> dict[str, Any]:
         watcher = {"name": "queues", "netns": "", "argv": [sys.executable, str(GUEST), str(SAMPLE_MS)]}
         found = of_run(*arguments, **more)
-        return found | {"watchers": [*found["watchers"], watcher | {"environment": {}}]}
+        return found | {"watchers": [*found["watchers"], watcher | {"environment": {}, "ends": False}]}
 
     def boot(name: str, **changes: Any) -> tuple[Cell, list[list[list[int]]]]:
         monkeypatch.setattr(guest_plan, "plan", plan)

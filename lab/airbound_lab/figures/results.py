@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass
 from airbound_lab.errors import UsageError
 from airbound_lab.figures.application_results import ApplicationResult
 from airbound_lab.figures.capacity import CapacityFigures
+from airbound_lab.figures.checked import Checked
 from airbound_lab.figures.grants import Grants
 from airbound_lab.figures.senders import SenderFigures
 from airbound_lab.records.trace import PhoneTrace
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 OPTIONAL = (
     *("uplink", "downlink", "recovery_s", "unconnected", "agentless_ratio", "senders", "capacity", "applications"),
-    "grants",
+    *("grants", "check"),
 )
 OPTIONAL_OF_PHONE = ("trace", "download", "gap_max_ms", "air_s")
 """Fields that are written only where there is something to report."""
@@ -140,6 +141,8 @@ class Run:
     """How well the controller knew who sent, if it was asked."""
     capacity: CapacityFigures | None = None
     """What it took for the cell's, if it was asked."""
+    check: Checked | None = None
+    """What `airbound check` found, if it was carried out and there was something to find."""
     applications: tuple[ApplicationResult, ...] | None = None
     """The real applications in the order of their starts, if the scenario starts any. What they send is no part of the
     figures above."""

@@ -170,7 +170,7 @@ def measure(
     progress("measuring")
     argv = [plan["traffic"]["program"], "run", "/run/lab/traffic.plan"]
     watchers = [
-        (watcher["name"], system.spawn(watcher["name"], watcher["argv"], watcher["netns"], watcher["environment"]))
+        (watcher, system.spawn(watcher["name"], watcher["argv"], watcher["netns"], watcher["environment"]))
         for watcher in plan["watchers"]
     ]
     traffic = system.spawn("traffic", argv, output="/run/result/samples.jsonl")
@@ -185,14 +185,22 @@ def measure(
     applications.finish()
     # At the traffic's end: what ends now sends a little more, for as long as the rest takes.
     system.run("airtime", ["/sbin/iw", "dev", "wlan0", "station", "dump"])
-    for name, pid in watchers:
-        if system.exited(pid):
-            output = system.read(f"{system.LOG_DIRECTORY}/{name}.log")[-500:]
-            raise GuestError(f"{name} ended early: {output}")
-        os.kill(pid, signal.SIGKILL)
+    for watcher, pid in watchers:
+        _end(watcher, pid)
     event_traces.stop()
     tracers.stop()
     return t0_ns
+
+
+def _end(watcher: dict[str, Any], pid: int) -> None:
+    """See that a watcher has done what it is for: to watch until the end, or to end by itself."""
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if not ended:
+        os.kill(pid, signal.SIGKILL)
+    if bool(ended) != watcher["ends"] or status:
+        how = f"ended early, with status {os.waitstatus_to_exitcode(status)}" if ended else "has not ended"
+        output = system.read(f"{system.LOG_DIRECTORY}/{watcher['name']}.log")[-500:]
+        raise GuestError(f"{watcher['name']} {how}: {output}")
 
 
 def sleep_until(monotonic_ns: int) -> None:

@@ -2,7 +2,8 @@
 """Runs `airbound` commands one after the other, in one process: to start Python and import gRPC takes seconds in a
 guest, the commands themselves take milliseconds.
 
-    operator_commands.py FILE    FILE: a JSON list of {"words": [...], "output": PATH or null}
+    operator_commands.py FILE                    FILE: a JSON list of {"words": [...], "output": PATH or null}
+    operator_commands.py --output PATH WORD...    one command
 
 The output of a command goes to PATH, which nobody else may read, or to standard output. Ends with the status of the
 first command that fails.
@@ -34,7 +35,11 @@ def run(words: list[str], output: str | None) -> int:
 
 
 def main() -> int:
-    """Run the commands of the file that the command line names; return the first status that is not 0."""
+    """Run the commands of the file that the command line names, or the one that it has itself; return the first status
+    that is not 0.
+    """
+    if sys.argv[1] == "--output":
+        return run(sys.argv[3:], sys.argv[2])
     for command in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
         if status := run(command["words"], command["output"]):
             return status

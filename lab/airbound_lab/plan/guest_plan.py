@@ -38,6 +38,7 @@ SERVER_CONGESTION = "cubic"
 """Downloads are not the phones': a mode does not change what the servers of the world run."""
 
 SENDERS_FILE = "senders.jsonl"
+CHECK_FILE = "check.json"
 """Who sends by the controller, in the result directory."""
 
 BEACON_INTERVAL_TU = 100
@@ -146,6 +147,7 @@ def plan(
         "timeline": _timeline(cell, runs_here),
         "watchers": [
             *([_watcher(cell, programs)] if components and parameters.watch_senders_ms is not None else []),
+            *([_check(programs, parameters.check_minutes)] if components and parameters.check_minutes else []),
             *([_SWITCH_SAMPLES] if switch_samples and parameters.ovs else []),
         ],
         "real_programs": [
@@ -221,6 +223,7 @@ _SWITCH_SAMPLES = {
     "netns": "",
     "argv": open_vswitch.samples(SWITCH_SAMPLES_S, f"{RESULT_DIRECTORY}/{open_vswitch.SAMPLES}"),
     "environment": {},
+    "ends": False,
 }
 
 
@@ -235,6 +238,28 @@ def _watcher(cell: nodes.Topology, programs: Programs) -> dict[str, Any]:
             *(f"{phone.name}/{phone.interface}/{phone.mac}" for phone in cell.phones),
         ],
         "environment": programs.python_environment,
+        "ends": False,
+    }
+
+
+def _check(programs: Programs, minutes: int) -> dict[str, Any]:
+    """An operator who finds out what Airbound brings in the cell."""
+    words = ["check", nodes.BSSID, "--controller", f"127.0.0.1:{nodes.OPERATORS_PORT}", "--plain-text"]
+    return {
+        "name": "check",
+        "netns": "controller",
+        "argv": [
+            *(
+                *programs.python_command,
+                "-P",
+                programs.operator_commands,
+                "--output",
+                f"{RESULT_DIRECTORY}/{CHECK_FILE}",
+            ),
+            *(*words, "--minutes", str(minutes), "--json"),
+        ],
+        "environment": programs.python_environment,
+        "ends": True,
     }
 
 

@@ -59,7 +59,15 @@ APPLICATION_TOOL_PACKAGES = {
 """Of a run with real applications (plan/applications.py)."""
 
 LAB_SOURCES = (
-    *("figures/applications", "figures/grants", "figures/measure", "figures/player", "figures/senders", "records/flv"),
+    *(
+        "figures/applications",
+        "figures/checked",
+        "figures/grants",
+        "figures/measure",
+        "figures/player",
+        "figures/senders",
+        "records/flv",
+    ),
     *("guest_programs/applications_watch", "guest_programs/http_transactions", "guest_programs/operator_commands"),
     "guest_programs/senders_watch",
     *(

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from airbound_lab.errors import LabError
 from airbound_lab.figures import applications as application_figures
-from airbound_lab.figures import capacity, grants, measure, senders
+from airbound_lab.figures import capacity, checked, grants, measure, senders
 from airbound_lab.figures.results import Results, Run
 from airbound_lab.medium import attempts
 from airbound_lab.plan import applications, guest_paths, guest_plan, quic, topology
@@ -219,6 +219,8 @@ def _read(directory: Path, parameters: Parameters, task: Task, *, trace: bool) -
         )  # fmt: skip
         if (answers := directory / guest_plan.SENDERS_FILE).exists():
             run = _with_answers(run, answers, parameters, end["time_zero_monotonic_us"] * 1000)
+        if (output := directory / guest_plan.CHECK_FILE).exists():
+            run = replace(run, check=checked.parse(output.read_text(encoding="utf-8")))
         run = replace(run, applications=_applications(directory, cell, end))
     except ValidationError as error:
         raise LabError(f"samples: {explain(error)}; logs: {directory}") from error

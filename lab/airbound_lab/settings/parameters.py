@@ -30,6 +30,8 @@ AP = "of the access point"
 STATIONS = "of the access point's stations, by its beacon"
 OF_PHONES = "of the phones"
 HOSTS = "of all hosts"
+CHECK_BEGINS_WITHIN_S = 20
+"""Python starts slowly in a guest, and each of a check's turns ends with a second's sample."""
 AGENTS = "of controller and agents"
 """Of what settings are."""
 
@@ -348,6 +350,11 @@ class Parameters:
             name="watch-senders",
         ),
     ] = None
+    check_minutes: Annotated[
+        Annotated[int, Field(ge=5, le=60)] | None,
+        Option("carry out `airbound check` from the beginning, for so many minutes (with --json)", "N"),
+    ] = None
+    """Its result is `check` of a run's figures."""
     """In modes with agents; None: never."""
     controller_config: Annotated[
         str | None,
@@ -578,6 +585,15 @@ class Parameters:
             raise ValueError(f"switch: {self.switch}: OpenFlow's process has no certificate here; leave --tls out")
         if self.tls and self.watch_senders_ms is not None:
             raise ValueError("watch-senders: who watches has no certificate; leave --tls out")
+        if self.tls and self.check_minutes is not None:
+            raise ValueError("check-minutes: who checks has no certificate; leave --tls out")
+        return self
+
+    @model_validator(mode="after")
+    def _check_length_of_check(self) -> Self:
+        if self.check_minutes is not None and self.seconds < self.check_minutes * 60 + CHECK_BEGINS_WITHIN_S:
+            least_s = self.check_minutes * 60 + CHECK_BEGINS_WITHIN_S
+            raise ValueError(f"check-minutes: {self.check_minutes}: the run is to have {least_s} s at least")
         return self
 
     @model_validator(mode="after")

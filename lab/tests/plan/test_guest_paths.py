@@ -38,7 +38,9 @@ def programs_at(place: str) -> Programs:
     )
 
 
-@pytest.mark.parametrize("more", [{"tls": True}, {"watch_senders_ms": 100}], ids=str)
+@pytest.mark.parametrize(
+    "more", [{"tls": True}, {"watch_senders_ms": 100}, {"check_minutes": 5, "seconds": 320}], ids=str
+)
 def test_a_plan_is_the_same_wherever_the_programs_are(more: dict[str, Any]) -> None:
     parameters = Parameters(modes=("airbound",), **more)
     plans = []
