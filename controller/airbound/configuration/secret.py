@@ -25,9 +25,8 @@ def read_secret(path: Path, key: str, max_bytes: int = SECRET_MAX_BYTES) -> str:
     """
     origin = f"{key} = {str(path)!r}"
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe must not keep us waiting
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
+        with open(path, "rb", opener=_without_waiting) as file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ConfigError(f"{origin}: is no file")
             mode = stat.S_IMODE(status.st_mode)
@@ -46,3 +45,8 @@ def read_secret(path: Path, key: str, max_bytes: int = SECRET_MAX_BYTES) -> str:
     if not text or not text.isprintable():
         raise ConfigError(f"{origin}: {'is empty' if not text else 'has more than one line, or control characters'}")
     return text
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A descriptor, as `open` wants its opener; a pipe must not keep us waiting."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -67,12 +67,24 @@ def test_what_is_no_secret_is_refused_without_being_shown(file: Path, octets: by
     assert caught.value.__cause__ is None
 
 
-def test_what_is_no_file(file: Path) -> None:
-    os.mkfifo(file.with_name("pipe"), 0o600)
-    for name, complaint in (
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
         ("pipe", "is no file"),
         (".", "cannot be read: Is a directory"),
         ("nowhere", "cannot be read: No such file"),
-    ):
-        with pytest.raises(ConfigError, match=complaint):
-            read_secret(file.parent / name, "k")
+        ("password", "mode 0644 gives others access"),
+    ],
+)
+def test_what_cannot_be_read_leaves_no_descriptor_open(file: Path, name: str, complaint: str) -> None:
+    os.mkfifo(file.with_name("pipe"), 0o600)
+    file.chmod(0o644)
+    before = _descriptors()
+    with pytest.raises(ConfigError, match=complaint):
+        read_secret(file.parent / name, "k")
+    assert _descriptors() <= before
+
+
+def _descriptors() -> set[str]:
+    """Of this process, with the one that lists them."""
+    return set(os.listdir("/proc/self/fd"))  # noqa: PTH208
