@@ -3,9 +3,6 @@
 controller with mutual TLS in a process of its own, without abuse and with each kind of it. Who abuses it is a process
 of its own as well.
 
-    abuse.py [--seconds S] [--terminals N] [--connections N,N] [--rounds N] [--front] [--json FILE] [WORD...]
-                                                                  only kinds whose name has one of the words
-
 Prints one row for each kind: median and 99th percentile of that time, the largest, how many reports were answered,
 what the controller counted, and the most memory that it, and the processes that it starts, had meanwhile. Of several
 rounds, each kind in turn with none, the medians; `without` is the 99th percentile of none. All share the machine's
@@ -15,6 +12,7 @@ cores: the abuser takes time from the others, too.
 import argparse
 import asyncio
 import json
+import math
 import statistics
 import sys
 import tempfile
@@ -198,7 +196,9 @@ def rss_mb(pid: int) -> float:
 
 
 def at(values: list[float], part: float) -> float:
-    """A quantile, in milliseconds."""
+    """A quantile, in milliseconds; not a number if nothing was answered."""
+    if not values:
+        return math.nan
     return 1000 * sorted(values)[min(len(values) - 1, int(part * len(values)))]
 
 
@@ -308,13 +308,22 @@ async def main(arguments: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each kind")
-    parser.add_argument("--terminals", type=int, default=10)
+    parser.add_argument("words", metavar="WORD", nargs="*", help="only kinds whose name has one of these, and none")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each kind; default %(default)g")
+    parser.add_argument("--terminals", type=int, default=10, help="that report; default %(default)s")
     parser.add_argument(
-        "--connections", type=lambda text: [int(part) for part in text.split(",")], default=[64], help="of floods"
+        "--connections",
+        metavar="N,N",
+        type=lambda text: [int(part) for part in text.split(",")],
+        default=[64],
+        help="of floods, each number in turn; default 64",
     )
-    parser.add_argument("--rounds", type=int, default=1, help="of each kind, in turn with none")
-    parser.add_argument("--front", action="store_true", help="HAProxy before agents' port")
-    parser.add_argument("--json", type=Path)
-    asyncio.run(main(parser.parse_args()))
+    parser.add_argument("--rounds", type=int, default=1, help="of each kind, in turn with none; default %(default)s")
+    parser.add_argument("--front", action="store_true", help="HAProxy before the agents' port")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="to write the rows to, with what the abuser did")
+    given = parser.parse_args()
+    names = [kind.name for kind in kinds(given.connections)]
+    unknown = [word for word in given.words if not any(word in name for name in names)]
+    if unknown:
+        parser.error(f"no kind has {unknown[0]!r} in its name: {'; '.join(names)}")
+    asyncio.run(main(given))
