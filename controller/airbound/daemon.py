@@ -59,10 +59,11 @@ async def run(
 
 def _count_processes(hooks: Hooks, running: server.ControllerServer) -> None:
     """Have metrics of the processes before the ports."""
-    if running.front is not None:
-        hooks.front_processes = running.front.processes_total
-        by_grpc, front = hooks.handshakes_failed or dict, running.front
-        hooks.handshakes_failed = lambda: Counter(by_grpc()) + front.failures
+    fronts = running.fronts
+    if fronts:
+        hooks.front_processes = lambda: sum(front.processes_total() for front in fronts)
+        by_grpc = hooks.handshakes_failed or dict
+        hooks.handshakes_failed = lambda: sum((front.failures for front in fronts), Counter(by_grpc()))
     if running.enrolling is not None:
         hooks.enrollment_processes = running.enrolling.processes_total
 

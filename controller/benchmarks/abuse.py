@@ -319,7 +319,7 @@ if __name__ == "__main__":
         help="of floods, each number in turn; default 64",
     )
     parser.add_argument("--rounds", type=int, default=1, help="of each kind, in turn with none; default %(default)s")
-    parser.add_argument("--front", action="store_true", help="HAProxy before the agents' port")
+    parser.add_argument("--front", action="store_true", help="HAProxy before the ports of agents and operators")
     parser.add_argument("--json", metavar="FILE", type=Path, help="to write the rows to, with what the abuser did")
     given = parser.parse_args()
     names = [kind.name for kind in kinds(given.connections)]

@@ -19,7 +19,7 @@ print(*(result["value"][1] for result in results))' "$1"
 
 measured() {
 	wait_for "$READY_WITHIN_S" "the controller's metrics" prometheus_has 'sum(up{job="airbound"})' 1
-	expect "processes before the agents' port" 1 "$(prometheus_value 'sum(airbound_front_processes_total)')"
+	expect "processes before ports" 2 "$(prometheus_value 'sum(airbound_front_processes_total)')"
 	wait_for "$READY_WITHIN_S" "the cell's metrics" prometheus_has 'sum(airbound_cell_active_senders)' 2
 	wait_for "$READY_WITHIN_S" "the load balancer's metrics" prometheus_has \
 		'sum(haproxy_server_status{proxy="agents",state="UP"})' 1

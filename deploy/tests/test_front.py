@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller with the environments of its image and of what starts it, on this machine, as root: it may write to
-/dev/shm alone and has no capabilities, and HAProxy is before the agents' port.
+/dev/shm alone and has no capabilities, and HAProxy is before the ports of agents and operators.
 """
 
 import subprocess
@@ -85,4 +85,4 @@ async def test_it_starts_where_it_may_write_to_little(environment: dict[str, str
             await phone.report(upload(), monotonic_us=1)
             await phone.until(lambda: phone.reporting.interval_ms != 0)
         samples = await scrape(metrics)
-    assert samples.value("airbound_front_processes_total") == 1
+    assert samples.value("airbound_front_processes_total") == 2

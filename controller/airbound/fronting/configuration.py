@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configuration of HAProxy (2.5 and later) as a front of the agents' port; pure.
+"""The configuration of HAProxy (2.5 and later) as a front of a port for gRPC with TLS; pure.
 
 A header block has to fit into one buffer, whatever frames it comes in; what a peer does beside calls costs HAProxy's
 process and not the controller's. HAProxy verifies certificates, and adds fields about the peer to each call, of
@@ -10,19 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 STREAMS_PER_CONNECTION_MAX = 8
-"""An agent has one stream, and renews its certificate."""
+"""An agent has one stream, and renews its certificate; `airbound top` has two at once."""
 BUFFER_OCTETS = 16_384
 """An agent's header block has some 300; a report of any size passes through."""
 CONNECT_S = 3
-STREAM_SILENT_S = 120
-"""A stream that carries nothing for longer is gone: agents report more often."""
 KEEPALIVE_IDLE_S, KEEPALIVE_INTERVAL_S, KEEPALIVE_COUNT = 30, 5, 3
 """As gRPC would: a peer that vanished is noticed within 45 s."""
-CONTROL_TOS = 0xC0
-"""CS6, as gRPC's server sets it (airbound/grpc/server.py)."""
 HANDSHAKE, CALL = "handshake", "call"
 """What a line of the log is about, its first word."""
-FRONTEND = "agents"
+FRONTEND = "peers"
 FIELD_PREFIX = "airbound-peer-"
 CERTIFICATE_FIELD = f"{FIELD_PREFIX}certificate-bin"
 """DER; gRPC takes base64 out of a field of such a name."""
@@ -39,6 +35,12 @@ class Limits:
     """From a connection's handshake to the end of a call's header."""
     idle_s: float
     """Without a call."""
+    silent_s: float
+    """A handshake that stands still is ended after it, and a stream whose request goes on and which carries nothing."""
+    answer_silent_s: float
+    """The same for a stream whose request is whole; at most 24 days, by HAProxy's arithmetic."""
+    tos: int = 0
+    """Of packets to peers; 0: left to the kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Places:
     """Paths and descriptors that HAProxy is given."""
 
     listening: Sequence[int]
-    """Descriptors of sockets that listen for agents."""
+    """Descriptors of sockets that listen for peers."""
     certificate: str
     """Path of a PEM file: the server's certificate, its issuers, its key."""
     authorities: str
@@ -63,6 +65,7 @@ def text(places: Places, limits: Limits) -> str:
         f"\tbind fd@{descriptor} ssl crt {places.certificate} ca-file {places.authorities} verify required alpn h2"
         for descriptor in places.listening
     )
+    tos = f"\thttp-request set-tos {limits.tos:#x}\n" if limits.tos else ""
     return f"""\
 global
 \tlog stdout format raw local0 info
@@ -83,9 +86,9 @@ defaults
 \ttimeout connect {CONNECT_S}s
 \ttimeout http-request {_ms(limits.request_s)}
 \ttimeout http-keep-alive {_ms(limits.idle_s)}
-\ttimeout client {STREAM_SILENT_S}s
+\ttimeout client {_ms(limits.silent_s)}
 \ttimeout client-fin {CONNECT_S}s
-\ttimeout server {STREAM_SILENT_S}s
+\ttimeout server {_ms(limits.answer_silent_s)}
 \toption clitcpka
 \tclitcpka-idle {KEEPALIVE_IDLE_S}s
 \tclitcpka-intvl {KEEPALIVE_INTERVAL_S}s
@@ -95,8 +98,7 @@ defaults
 
 frontend {FRONTEND}
 {binds}
-\thttp-request set-tos {CONTROL_TOS:#x}
-\thttp-request del-header {FIELD_PREFIX} -m beg
+{tos}\thttp-request del-header {FIELD_PREFIX} -m beg
 \thttp-request set-header {CERTIFICATE_FIELD} %[ssl_c_der,base64]
 \thttp-request set-header {VERSION_FIELD} %[ssl_fc_protocol]
 \thttp-request set-header {ADDRESS_FIELD} %[src]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts HAProxy before the agents' port, watches it, and shows its peers the certificate of now.
+"""Starts HAProxy before a port, watches it, and shows its peers the certificate of now.
 
-The listening sockets belong to the controller: agents that connect while there is no process wait in the kernel's
+The listening sockets belong to the controller: peers that connect while there is no process wait in the kernel's
 queue. Certificates, key and configuration are in memory that the process inherits, and in no file. It ends with the
 controller, however that ends.
 """
@@ -50,13 +50,18 @@ class FrontError(OSError):
 
 
 class Supervisor:
-    """Of one process at a time. `taken` is called with how many more handshakes have begun."""
+    """Of one process at a time, before the ports of one kind, whose name the log has. `taken` is called with how many
+    more handshakes have begun.
+    """
 
-    def __init__(self, program: str, identity: Identity, limits: Limits, taken: Callable[[int], None]) -> None:
+    def __init__(
+        self, program: str, port: str, identity: Identity, limits: Limits, taken: Callable[[int], None]
+    ) -> None:
         self.failures = Counter[str]()
         """Handshakes that failed, by reason."""
         self._processes_total = 0
         self._program, self._identity, self._limits, self._taken = program, identity, limits, taken
+        self.port = port
         self._sockets: list[socket.socket] = []
         self._directory: Path | None = None
         self._process: asyncio.subprocess.Process | None = None
@@ -86,17 +91,18 @@ class Supervisor:
         return self._directory / "calls"
 
     def listen(self, endpoint: str) -> int:
-        """Open ADDRESS:PORT; the real port.
+        """Open ADDRESS:PORT, beside those that were opened before; the real port.
 
         Raises:
             OSError: an address is taken, not ours, or no address.
         """
         if not os.access(self._program, os.X_OK):
             raise FrontError(0, f"[tls] front: {self._program} is no program")
-        self._sockets = listening.opened(endpoint, backlog=BACKLOG, receive_octets=None)
-        # For nobody but the controller's user.
-        self._directory = Path(tempfile.mkdtemp(prefix="airbound-front-", dir=os.environ.get("RUNTIME_DIRECTORY")))
-        port: int = self._sockets[0].getsockname()[1]
+        if self._directory is None:  # for nobody but the controller's user
+            self._directory = Path(tempfile.mkdtemp(prefix="airbound-front-", dir=os.environ.get("RUNTIME_DIRECTORY")))
+        opened = listening.opened(endpoint, backlog=BACKLOG, receive_octets=None)
+        self._sockets += opened
+        port: int = opened[0].getsockname()[1]
         return port
 
     async def start(self) -> None:
@@ -146,7 +152,7 @@ class Supervisor:
                 self._identity_is_new = True  # for one that is being started with the identity before
                 if self._process is not None and self._process.returncode is None:
                     text = f"it keeps the certificate before ({' '.join(answer.split())}); it is started again"
-                    log.event("warning", "front", self._program, text)
+                    self._warn(text)
                     self._process.terminate()
                 return
 
@@ -174,13 +180,13 @@ class Supervisor:
                 if loop.time() - began_s >= STEADY_S:
                     again_s = AGAIN_FIRST_S
                 why = f"it ended{await self._ended(reading)}" if process is not None else "it is not there"
-                log.event("warning", "front", self._program, f"{why}; again in {again_s:g} s")
+                self._warn(f"{why}; again in {again_s:g} s")
                 await asyncio.sleep(again_s)
                 again_s = min(2 * again_s, AGAIN_MAX_S)
                 try:
                     reading = await self._launch()
                 except OSError as error:
-                    log.event("warning", "front", self._program, f"cannot be started: {error.strerror or error}")
+                    self._warn(f"cannot be started: {error.strerror or error}")
         finally:
             await self._ended(reading)
 
@@ -279,7 +285,10 @@ class Supervisor:
         found = lines.message(line)
         if found is not None and found.is_bad:
             self._complaint = self._complaint or found.text  # the first one has the cause
-            log.event("warning", "front", self._program, found.text)
+            self._warn(found.text)
+
+    def _warn(self, text: str) -> None:
+        log.event("warning", "front", self._program, f"before the port of {self.port}: {text}")
 
     async def _ended(self, reading: "asyncio.Task[None]") -> str:
         """See to the process' end, and say how it ended."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that come through a front: a proxy on this machine that ends TLS and HTTP/2, verifies certificates, and passes
-agents' calls on by a Unix socket (airbound/fronting). gRPC's own HTTP/2 has no limit on header blocks
+calls on by a Unix socket (airbound/fronting). gRPC's own HTTP/2 has no limit on header blocks
 (docs/decisions/0053-a-front-for-agents.md); a front's has.
 
 It adds the peer's certificate, TLS version, address and port to each call as fields of the names below, after it has
@@ -20,7 +20,7 @@ UNIX_PEER = "unix:"
 
 
 def is_behind(context: Any) -> bool:
-    """Whether a call came by a Unix socket: among those for agents only the front's is one."""
+    """Whether a call came by a Unix socket: of a server behind a front only the front's is one."""
     name: str = context.peer()
     return name.startswith(UNIX_PEER)
 

@@ -39,7 +39,7 @@ class OperatorGuard(grpc.aio.ServerInterceptor):
             try:
                 peer = self._peers.identify("operator", context)
             except RefusedError as error:
-                self._refused(f"operator at {context.peer()}", error.reason)
+                self._refused(f"operator at {self._peers.name_of(context)}", error.reason)
                 await abort(context, error.reason)
                 raise
             caller.set(f"{peer.principal.role}/{peer.principal.name}")

@@ -60,7 +60,7 @@ class Security:
     streams: CertifiedStreams
     enrollment: Enrollment
     peers: Certified
-    agents_peers: Certified  # calls of agents may come through a front
+    fronted_peers: Certified  # of servers behind a front, if there is to be one
     pins: Pins
     connections: ConnectionWatch
     own_store: Store | None  # that nobody else starts and closes
@@ -90,22 +90,31 @@ class Security:
         """How many names have a certificate, by role, as counted within the last minute; nothing before."""
         return {str(role): count for role, count in self._enrolled.items()}
 
-    def guards(self, runner: Runner) -> tuple[grpc.aio.ServerInterceptor, ...]:
-        """Of the operators' server."""
-        return (OperatorGuard(self.peers, runner.refuse, self.record),)
+    def guards(self, runner: Runner, *, fronted: bool) -> tuple[grpc.aio.ServerInterceptor, ...]:
+        """Of a server for operators."""
+        return (OperatorGuard(self._peers(fronted=fronted), runner.refuse, self.record),)
+
+    def _peers(self, *, fronted: bool) -> Certified:
+        return self.fronted_peers if fronted else self.peers
 
     def receiving(self, reception: Reception, runner: Runner) -> Reception:
         """A reception that takes reports of a cell from its own access point only."""
         return Pinned(reception, self.pins, runner)
 
-    def add_services(self, agents: grpc.aio.Server, operators: grpc.aio.Server, runner: Runner, at: str) -> None:
-        """What both have with TLS only; `at` is where devices use their tokens."""
-        for port, server, peers in ((AGENTS, agents, self.agents_peers), (OPERATORS, operators, self.peers)):
-            called = partial(self.connections.called, port)
-            certificates = CertificateService(self.enrollment, peers, runner.refuse, called)
-            enrollment_pb2_grpc.add_CertificateServiceServicer_to_server(certificates, server)
+    def add_agents_services(self, server: grpc.aio.Server, runner: Runner) -> None:
+        """What the agents' server has with TLS only."""
+        self._add_certificates(AGENTS, server, runner, fronted=True)
+
+    def add_operators_services(self, server: grpc.aio.Server, runner: Runner, at: str, *, fronted: bool) -> None:
+        """What a server for operators has with TLS only; `at` is where devices use their tokens."""
+        self._add_certificates(OPERATORS, server, runner, fronted=fronted)
         admin = EnrollmentAdminService(self.enrollment, self.revocations, self.certificates, at, self.pins)
-        pki_pb2_grpc.add_EnrollmentAdminServiceServicer_to_server(admin, operators)
+        pki_pb2_grpc.add_EnrollmentAdminServiceServicer_to_server(admin, server)
+
+    def _add_certificates(self, port: str, server: grpc.aio.Server, runner: Runner, *, fronted: bool) -> None:
+        called = partial(self.connections.called, port)
+        certificates = CertificateService(self.enrollment, self._peers(fronted=fronted), runner.refuse, called)
+        enrollment_pb2_grpc.add_CertificateServiceServicer_to_server(certificates, server)
 
     def enrolling(self, runner: Runner) -> Supervisor | None:
         """For those who have a token; none where nothing can be signed, or nobody wants it."""
@@ -123,16 +132,17 @@ class Security:
         self._refreshed.append(supervisor.identity_changed)
         return supervisor
 
-    def fronting(self, limits: FrontLimits) -> FrontSupervisor | None:
-        """For agents; none where gRPC itself ends TLS."""
+    def fronting(self, port: str, limits: FrontLimits) -> FrontSupervisor | None:
+        """For the ports of a name; none where gRPC itself ends TLS."""
         if not self.options.front:
             return None
         certificates = self.certificates
         supervisor = FrontSupervisor(
             self.options.front,
+            port,
             lambda: (certificates.identity.key, certificates.identity.chain, certificates.identity.roots),
             limits,
-            partial(certificates.count_handshakes, AGENTS),
+            partial(certificates.count_handshakes, port),
         )
         self._refreshed.append(supervisor.identity_changed)
         return supervisor
@@ -227,11 +237,11 @@ def secure(
     revocations.listen(streams.revoked)
     connections = ConnectionWatch(Connections(certificates.handshakes))
     peers = Certified(lambda: certificates.trust_domain, revocations, streams, connections.called)
-    agents = Certified(
+    fronted = Certified(
         lambda: certificates.trust_domain, revocations, streams, connections.called, fronted=bool(options.front)
     )
     return Security(
-        options, certificates, revocations, streams, enrollment, peers, agents, Pins(store), connections, own_store
+        options, certificates, revocations, streams, enrollment, peers, fronted, Pins(store), connections, own_store
     )
 
 

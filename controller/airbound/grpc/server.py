@@ -4,11 +4,11 @@ have a process of their own (airbound/enrolling).
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import grpc
 import grpc.aio
@@ -16,6 +16,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from airbound.config import UNIX, Limits
+from airbound.fronting.configuration import STREAMS_PER_CONNECTION_MAX
 from airbound.fronting.configuration import Limits as FrontLimits
 from airbound.grpc import unix_socket
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
@@ -52,6 +53,10 @@ Credentials = Callable[[str], grpc.ServerCredentials]
 STOP_GRACE_S = 2.0
 CONTROL_DSCP = 48
 OPERATOR_CONNECTIONS_MAX = 256
+SILENT_S = 120.0  # of a stream behind a front; agents report more often
+# An operator, whose requests are single messages, may follow events of a cell in which nothing happens; one that is
+# gone is noticed by TCP's keepalive.
+OPERATORS_ANSWER_SILENT_S = 20 * 86_400.0
 STREAMS_WAITING_MAX = 100_000  # `streams_max` limits those that are served
 STREAM_WAITS_MAX_S = 600  # of an agent that vanished, keep-alive ends the stream earlier
 
@@ -102,9 +107,17 @@ class ControllerServer:
     operator_ports: list[int]
     enrolling: "Supervisor | None"
     front: "FrontSupervisor | None"
-    _servers: list[grpc.aio.Server]
-    _health: list[Any]
-    _held: ExitStack  # paths of Unix sockets
+    """Before the agents' port."""
+    operators_front: "FrontSupervisor | None"
+    """Before the operators' ports."""
+    servers: list[grpc.aio.Server]
+    health: list[Any]
+    held: ExitStack  # paths of Unix sockets, sockets of fronts
+
+    @property
+    def fronts(self) -> "list[FrontSupervisor]":
+        """Those that there are."""
+        return [front for front in (self.front, self.operators_front) if front is not None]
 
     @property
     def enrollment(self) -> str:
@@ -113,14 +126,14 @@ class ControllerServer:
 
     async def stop(self) -> None:
         """Report that we are going, then end the streams. Bounds end with their leases."""
-        for servicer in self._health:
+        for servicer in self.health:
             await servicer.enter_graceful_shutdown()
         self.runner.stop()
         enrolling = () if self.enrolling is None else (self.enrolling.stop(),)
-        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self._servers), *enrolling)
-        if self.front is not None:
-            await self.front.stop()
-        self._held.close()
+        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self.servers), *enrolling)
+        for front in self.fronts:
+            await front.stop()
+        self.held.close()
 
 
 async def start(
@@ -140,75 +153,149 @@ async def start(
     Raises:
         ListenError: an address is taken, not ours, or no address.
     """
-    peers = PlainText() if security is None else security.agents_peers
     credentials = None if security is None else partial(security.certificates.credentials, clients=True)
     taken_max = connections_max(limits.connections_max)
     agents = grpc.aio.server(options=(*AGENT_OPTIONS, *_limited(limits), *_at_most(taken_max)))
     reception = reception or Alone(runner)
     if security is not None:
         reception = security.receiving(reception, runner)
+    peers = PlainText() if security is None else security.fronted_peers
     reports = AgentServices(runner, reception, limits, peers)
     agents.add_generic_rpc_handlers(reports.handlers())
-    guards = () if security is None else security.guards(runner)
-    options = (*OPERATOR_OPTIONS, *_limited(limits), *_at_most(OPERATOR_CONNECTIONS_MAX))
-    people = grpc.aio.server(options=options, interceptors=guards)
-    operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, people)
-    events_pb2_grpc.add_EventsServiceServicer_to_server(operations.events or EventsService(runner.history), people)
-    live_pb2_grpc.add_LiveServiceServicer_to_server(operations.live or LiveService(runner), people)
-    services: dict[grpc.aio.Server, tuple[str, ...]] = {
-        agents: (ACCESS_POINT_SERVICE, TERMINAL_SERVICE, SWITCH_SERVICE),
-        people: (OPERATIONS_SERVICE, EVENTS_SERVICE, LIVE_SERVICE),
-    }
-    if replicas is not None:
-        replicas_pb2_grpc.add_ReplicasServiceServicer_to_server(replicas, people)
-        services[people] += (REPLICAS_SERVICE,)
+    people = partial(_people, runner, operations, limits, security=security, replicas=replicas)
+    front = None
     with ExitStack() as held:
-        front = (
-            None
-            if security is None
-            else security.fronting(FrontLimits(taken_max, limits.handshake_s, limits.idle_connection_s))
-        )
-        ports = (
-            [
-                _listen(agents, AGENTS, listen, held, credentials)
-                if front is None
-                else _listen_behind(front, agents, listen, held)
-            ],
-            [_listen(people, OPERATORS, endpoint, held, credentials) for endpoint in operators],
+        if security is not None:
+            front = security.fronting(AGENTS, _front_limits(limits, taken_max, SILENT_S, CONTROL_DSCP))
+        if front is None:
+            port = _listen(agents, AGENTS, listen, held, credentials)
+        else:
+            (port,) = _listen_behind(front, agents, [listen], held)
+        direct, behind, operators_front, operator_ports = _for_operators(
+            people, operators, limits, held, security=security, credentials=credentials
         )
         enrolling = None if security is None else _enrolling(security, runner, listen, held)
         keep = held.pop_all()
-    reports.port, reports.front = ports[0][0], front
+    reports.port, reports.front = port, front
+    servers = [agents, direct, *([] if behind is None else [behind])]
+    numbered = [endpoint for endpoint in operators if not endpoint.startswith(UNIX)]
     if security is not None:
-        security.add_services(agents, people, runner, enrolling.endpoint if enrolling else "")
+        at = enrolling.endpoint if enrolling else ""
+        security.add_agents_services(agents, runner)
+        for server in servers[1:]:
+            security.add_operators_services(server, runner, at, fronted=server is behind)
         security.connections.ports = {
             **security.connections.ports,
-            AGENTS: ports[0],
-            OPERATORS: [port for port, at in zip(ports[1], operators, strict=True) if not at.startswith(UNIX)],
+            AGENTS: [port],
+            OPERATORS: [number for number, where in zip(operator_ports, operators, strict=True) if where in numbered],
         }
         security.connections.octets.ports = security.connections.ports
         # Beyond its limit gRPC closes connections at once; a front leaves them in the kernel's queue.
         closed_beyond = taken_max if front is None else 0
         security.connections.warned = Warned(limits.connections_per_address_warned, WITHOUT_CALL_WARNED, closed_beyond)
-    if front is not None:
+    running = ControllerServer(runner, port, operator_ports, enrolling, front, operators_front, servers, [], keep)
+    await _start_fronts(running, {AGENTS: listen, OPERATORS: ", ".join(numbered)})
+    of_operators = (OPERATIONS_SERVICE, EVENTS_SERVICE, LIVE_SERVICE, *((REPLICAS_SERVICE,) if replicas else ()))
+    for server in servers:
+        names = (ACCESS_POINT_SERVICE, TERMINAL_SERVICE, SWITCH_SERVICE) if server is agents else of_operators
+        running.health.append(await _serve(server, names))
+    if enrolling is not None:
+        enrolling.start()
+    return running
+
+
+async def _serve(server: grpc.aio.Server, names: Sequence[str]) -> Any:
+    """Start it, and report its services as healthy; the service that reports."""
+    servicer = health.aio.HealthServicer()
+    health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    known = (*names, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(known, server)
+    await server.start()
+    for name in ("", *names):
+        await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
+    return servicer
+
+
+class _ForOperators(NamedTuple):
+    """What listens for operators."""
+
+    direct: grpc.aio.Server
+    """On Unix sockets, and without a front on TCP ports as well."""
+    behind: grpc.aio.Server | None
+    """A server of its own: what a caller by a Unix socket says about itself counts there, and nowhere else."""
+    front: "FrontSupervisor | None"
+    ports: list[int]
+
+
+def _for_operators(
+    people: Callable[..., grpc.aio.Server],
+    endpoints: Sequence[str],
+    limits: Limits,
+    held: ExitStack,
+    *,
+    security: "Security | None",
+    credentials: Credentials | None,
+) -> _ForOperators:
+    """Listen on each of the endpoints, with servers that `people` makes."""
+    direct, front = people(fronted=False), None
+    numbered = [endpoint for endpoint in endpoints if not endpoint.startswith(UNIX)]
+    if numbered and security is not None:
+        front = security.fronting(OPERATORS, _front_limits(limits, OPERATOR_CONNECTIONS_MAX, OPERATORS_ANSWER_SILENT_S))
+    if front is None:
+        ports = [_listen(direct, OPERATORS, endpoint, held, credentials) for endpoint in endpoints]
+        return _ForOperators(direct, None, None, ports)
+    behind = people(fronted=True)
+    real = iter(_listen_behind(front, behind, numbered, held))
+    ports = [
+        next(real) if endpoint in numbered else _listen(direct, OPERATORS, endpoint, held, credentials)
+        for endpoint in endpoints
+    ]
+    return _ForOperators(direct, behind, front, ports)
+
+
+def _people(
+    runner: Runner,
+    operations: OperationsService,
+    limits: Limits,
+    *,
+    security: "Security | None",
+    replicas: replicas_pb2_grpc.ReplicasServiceServicer | None,
+    fronted: bool,
+) -> grpc.aio.Server:
+    """A server for operators, which listens nowhere yet."""
+    # A front has a connection of its own for each call.
+    taken_max = OPERATOR_CONNECTIONS_MAX * (STREAMS_PER_CONNECTION_MAX if fronted else 1)
+    options = (*OPERATOR_OPTIONS, *_limited(limits), *_at_most(taken_max))
+    guards = () if security is None else security.guards(runner, fronted=fronted)
+    server = grpc.aio.server(options=options, interceptors=guards)
+    operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, server)
+    events_pb2_grpc.add_EventsServiceServicer_to_server(operations.events or EventsService(runner.history), server)
+    live_pb2_grpc.add_LiveServiceServicer_to_server(operations.live or LiveService(runner), server)
+    if replicas is not None:
+        replicas_pb2_grpc.add_ReplicasServiceServicer_to_server(replicas, server)
+    return server
+
+
+def _front_limits(limits: Limits, connections: int, answer_silent_s: float, dscp: int = 0) -> FrontLimits:
+    return FrontLimits(
+        connections, limits.handshake_s, limits.idle_connection_s, SILENT_S, answer_silent_s, tos=dscp << 2
+    )
+
+
+async def _start_fronts(running: ControllerServer, endpoints: Mapping[str, str]) -> None:
+    """Start them, or release all that was opened.
+
+    Raises:
+        ListenError: one does not start.
+    """
+    for front in running.fronts:
         try:
             await front.start()
         except OSError as error:
-            keep.close()
-            raise ListenError(f"cannot listen on {listen}: {error.strerror or error}") from error
-    servicers = []
-    for server, names in services.items():
-        servicer = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
-        known = (*names, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(known, server)
-        await server.start()
-        for name in ("", *names):
-            await servicer.set(name, health_pb2.HealthCheckResponse.SERVING)
-        servicers.append(servicer)
-    if enrolling is not None:
-        enrolling.start()
-    return ControllerServer(runner, ports[0][0], ports[1], enrolling, front, [*services], servicers, keep)
+            for started in running.fronts:
+                await started.stop()
+            running.held.close()
+            raise ListenError(f"cannot listen on {endpoints[front.port]}: {error.strerror or error}") from error
 
 
 def _enrolling(security: "Security", runner: Runner, listen: str, held: ExitStack) -> "Supervisor | None":
@@ -226,17 +313,20 @@ def _enrolling(security: "Security", runner: Runner, listen: str, held: ExitStac
     return supervisor
 
 
-def _listen_behind(front: "FrontSupervisor", agents: grpc.aio.Server, endpoint: str, held: ExitStack) -> int:
-    """Of the front, which passes calls on by a Unix socket of its own."""
-    try:
-        port = front.listen(endpoint)
-        held.callback(front.close)
-        agents.add_insecure_port(f"unix:{front.calls}")
-    except OSError as error:
-        raise ListenError(f"cannot listen on {endpoint}: {error.strerror or error}") from error
-    except RuntimeError as error:
-        raise ListenError(f"cannot listen on {endpoint}: {error}") from error
-    return port
+def _listen_behind(
+    front: "FrontSupervisor", server: grpc.aio.Server, endpoints: Sequence[str], held: ExitStack
+) -> list[int]:
+    """Of the front, which passes calls on by a Unix socket of its own; the real ports."""
+    held.callback(front.close)
+    ports = []
+    for endpoint in endpoints:
+        try:
+            ports.append(front.listen(endpoint))
+            if len(ports) == 1:
+                server.add_insecure_port(f"unix:{front.calls}")
+        except (OSError, RuntimeError) as error:
+            raise ListenError(f"cannot listen on {endpoint}: {getattr(error, 'strerror', None) or error}") from error
+    return ports
 
 
 def _limited(limits: Limits) -> tuple[tuple[str, int], ...]:

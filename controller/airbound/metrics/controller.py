@@ -134,7 +134,8 @@ ENROLLMENT_PROCESSES = Family(
 )  # fmt: skip
 FRONT_PROCESSES = Family(
     "airbound_front_processes_total", "counter",
-    "Processes before the agents' port that were started: one, and another whenever one has ended.",
+    "Processes before the ports of agents and operators that were started: one for each, and another whenever one has"
+    " ended.",
 )  # fmt: skip
 ENROLLED = Family(
     "airbound_enrolled", "gauge",

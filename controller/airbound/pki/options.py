@@ -72,7 +72,7 @@ class TlsOptions:
     front: Annotated[
         File,
         Field(
-            description="program of HAProxy, which then ends TLS for agents in a process of its own; empty: gRPC does"
+            description="program of HAProxy, whose processes then end TLS for agents and operators; empty: gRPC does"
         ),
     ] = ""
     enrollment: Annotated[

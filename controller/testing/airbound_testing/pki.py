@@ -31,7 +31,7 @@ HOUR = datetime.timedelta(hours=1)
 
 class Site:
     """A directory with an authority, and a clock that is `ahead_s` of the machine's. `front` is the program before the
-    agents' ports of its controllers, if there is one.
+    ports of its controllers, if there is one.
     """
 
     def __init__(

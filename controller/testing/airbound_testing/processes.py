@@ -141,7 +141,7 @@ def controller(
 
 
 def controller_with_tls(directory: Path, authority: Path, more: str = "", *, front: bool = False) -> Process:
-    """A controller with the authority of a directory, and with metrics, its agents' port behind HAProxy if `front`;
+    """A controller with the authority of a directory, and with metrics, its ports behind HAProxy if `front`;
     `more` is TOML.
     """
     port, operators, metrics, enrollment = free_port(), free_port(), free_port(), free_port()

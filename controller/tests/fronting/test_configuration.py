@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """HAProxy's configuration as a front, and what its lines mean."""
 
+from dataclasses import replace
+
 import pytest
 
 from airbound.core.addresses import address_from_text
@@ -10,15 +12,21 @@ from airbound.fronting.supervisor import sessions_of
 
 PLACES = Places([7, 8], "/proc/self/fd/9", "/proc/self/fd/10", "/run/x/calls", "/run/x/admin")
 
+LIMITS = Limits(connections_max=100, request_s=2.5, idle_s=60, silent_s=120, answer_silent_s=240, tos=0xC0)
+
 
 def test_every_socket_asks_for_a_certificate_and_nothing_older_than_tls_1_3() -> None:
-    made = text(PLACES, Limits(connections_max=100, request_s=2.5, idle_s=60))
+    made = text(PLACES, LIMITS)
     binds = [line for line in made.splitlines() if line.startswith("\tbind ")]
     assert [line.split()[1] for line in binds] == ["fd@7", "fd@8"]
     assert all("verify required" in line and "ca-file /proc/self/fd/10" in line for line in binds)
     assert "ssl-min-ver TLSv1.3" in made
     assert "\tmaxconn 100\n" in made
     assert "\ttimeout http-request 2500ms\n" in made
+    assert "\ttimeout client 120000ms\n" in made
+    assert "\ttimeout server 240000ms\n" in made
+    assert "\thttp-request set-tos 0xc0\n" in made
+    assert "set-tos" not in text(PLACES, replace(LIMITS, tos=0))
     assert made.index("del-header airbound-peer- -m beg") < made.index("set-header airbound-peer-certificate-bin")
 
 
@@ -58,11 +66,11 @@ def test_messages_of_haproxy_about_itself() -> None:
 
 def test_whose_streams_are_whose() -> None:
     listed = (
-        "0x55: proto=tcpv4 src=192.0.2.1:4711 fe=agents be=controller srv=controller ts=00\n"
-        "0x56: proto=tcpv6 src=::ffff:192.0.2.1:4712 fe=agents be=controller srv=controller ts=00\n"
-        "0x57: proto=tcpv6 src=2001:db8::1:4711 fe=agents be=controller srv=controller ts=00\n"
+        "0x55: proto=tcpv4 src=192.0.2.1:4711 fe=peers be=controller srv=controller ts=00\n"
+        "0x56: proto=tcpv6 src=::ffff:192.0.2.1:4712 fe=peers be=controller srv=controller ts=00\n"
+        "0x57: proto=tcpv6 src=2001:db8::1:4711 fe=peers be=controller srv=controller ts=00\n"
         "0x58: proto=unix_stream src=unix:1 fe=GLOBAL be=<NONE> srv=<none> ts=00\n"
-        "0x59: proto=tcpv4 src=none:4711 fe=agents be=controller srv=controller ts=00\n"
+        "0x59: proto=tcpv4 src=none:4711 fe=peers be=controller srv=controller ts=00\n"
     )
     one = address_from_text("192.0.2.1")
     assert sessions_of(listed, one, 4711) == ["0x55"]

@@ -161,7 +161,7 @@ async def test_of_many_streams_at_once_none_is_turned_away() -> None:
 async def test_the_servers_are_stopped_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may take its grace, for calls that do not end: the controller's end must not take the sum of them."""
     async with LiveController() as live:
-        all_stopping = asyncio.Barrier(len(live.running._servers))
+        all_stopping = asyncio.Barrier(len(live.running.servers))
 
         class Stopping:
             def __init__(self, server: grpc.aio.Server) -> None:
@@ -173,7 +173,7 @@ async def test_the_servers_are_stopped_together(monkeypatch: pytest.MonkeyPatch)
 
         assert all_stopping.parties == 2
         with monkeypatch.context() as patched:
-            patched.setattr(live.running, "_servers", [Stopping(server) for server in live.running._servers])
+            patched.setattr(live.running, "servers", [Stopping(server) for server in live.running.servers])
             async with asyncio.timeout(WAIT_S):
                 await live.running.stop()
 

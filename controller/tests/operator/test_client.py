@@ -25,7 +25,7 @@ async def test_a_controller_serves_until_it_goes(capsys: pytest.CaptureFixture[s
     async with LiveController() as live:
         assert await probe(live.operators) == 0
         assert capsys.readouterr().out == "SERVING\n"
-        for servicer in live.running._health:
+        for servicer in live.running.health:
             await servicer.enter_graceful_shutdown()
         assert await probe(live.operators) == 1
         assert capsys.readouterr().out == "NOT_SERVING\n"
