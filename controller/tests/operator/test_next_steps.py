@@ -19,6 +19,7 @@ from airbound.operator.tls_files import TlsFiles
 from airbound.pki.errors import PkiError
 from airbound_testing.agents import WAIT_S
 from airbound_testing.live import BSSID, LiveController
+from airbound_testing.processes import haproxy_program
 
 PLAIN = ("--plain-text",)
 MAC = "02:00:00:00:01:00"
@@ -54,13 +55,17 @@ async def start(environment: dict[str, str], *arguments: str) -> asyncio.subproc
     )
 
 
-@pytest_asyncio.fixture
-async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
+@pytest_asyncio.fixture(params=["grpc", "haproxy"])
+async def machine(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Machine]:
+    """Operators' connections end at gRPC, or at HAProxy: what commands say is the same."""
     monkeypatch.setenv("AIRBOUND_CA_DIR", str(tmp_path / "ca"))
     monkeypatch.setenv("AIRBOUND_TLS_DIR", str(tmp_path / "tls"))
     for words in (("ca", "init"), ("ca", "operator", "alice")):
         assert await asyncio.to_thread(cli.main, [*words]) == 0
-    environment = {**os.environ, "AIRBOUND_TLS__ENROLLMENT": "127.0.0.1:0"}
+    front = haproxy_program() if request.param == "haproxy" else ""
+    environment = {**os.environ, "AIRBOUND_TLS__ENROLLMENT": "127.0.0.1:0", "AIRBOUND_TLS__FRONT": front}
     listen = ("--listen", "127.0.0.1:0", "--operators", "127.0.0.1:0", "--metrics=")
     process = await start(environment, "controller", *listen)
     assert process.stderr is not None
