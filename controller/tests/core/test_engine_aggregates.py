@@ -114,6 +114,21 @@ def test_what_was_found_stays_when_an_operator_sets_the_mode() -> None:
     assert scenario.engine.cells[BSSID].policy is not policy
 
 
+def test_a_search_learns_nothing_while_bounds_are_not_in_force() -> None:
+    """Round trips are those of windows that nothing bounds then, and the search would go wherever they lead it."""
+    scenario = Scenario(FIXED)
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=2.0, mbps=95.0)
+    scenario.do(ModeSet("observe", BSSID))
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=2.0, mbps=95.0, srtt_ms=60.0)
+    policy = scenario.engine.cells[BSSID].policy
+    trials = policy.trials_total
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=20.0, mbps=95.0, srtt_ms=60.0)
+    assert (policy.found, policy.trials_total) == (1.0, trials)
+    scenario.do(ModeSet("control", BSSID))
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=6.0, mbps=95.0)
+    assert policy.trials_total > trials
+
+
 def test_another_rate_of_the_fastest_is_told_from_a_change_of_the_policy() -> None:
     equal = replace(FIXED, shares=SharesParameters(by="throughput"))
     scenario = Scenario(equal)

@@ -189,12 +189,12 @@ class CellState:
 
     def _facts(self) -> CellFacts:
         """What a policy may learn from. Of RTTs each sender has one, whatever it reports: the smallest of its own. None
-        is known beside a sender that nothing limits, nor while windows grow beside downloads, nor where there are no
-        bounds: there it is not the length of the aggregates that makes them.
+        is known beside a sender that nothing limits, nor while windows grow beside downloads, nor where no bounds are in
+        force, as in observe mode: there it is not the length of the aggregates that makes them.
         """
         stations, air = self.stations, self.air.by_mac
         rtts_us, as_computed = list[int](), not self.unlimited.mac and self.widened_for(aggregates=True) == 1
-        for mac in air if as_computed and not self.bounds_have_ended else ():
+        for mac in air if as_computed and self.is_bounded() and not self.bounds_have_ended else ():
             terminal = self.terminals.get(mac)
             sender = terminal if terminal is not None and terminal.sending else self.windows.senders.get(mac)
             if sender is not None:

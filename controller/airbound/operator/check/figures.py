@@ -31,7 +31,7 @@ class Sample(NamedTuple):
     """A second of a cell in which somebody sent."""
 
     carried_bps: float
-    rtt_us: float  # the median of the senders' smoothed RTTs; 0: none is known
+    rtt_us: float  # mean of the senders' smoothed RTTs; 0: none is known
     senders: int
 
 

@@ -92,7 +92,7 @@ def _sample(source: Source, bssid: str) -> Sample | None:
     down_bps = cell.edca.downlink_bps if cell.HasField("edca") else 0
     rtts_us = [*_rtts_of_terminals(source.terminals(bssid).terminals)]
     rtts_us += _rtts_of_stations(source.stations(bssid).stations)
-    return Sample(cell.uplink_bps + down_bps, statistics.median(rtts_us) if rtts_us else 0.0, cell.active_senders)
+    return Sample(cell.uplink_bps + down_bps, statistics.fmean(rtts_us) if rtts_us else 0.0, cell.active_senders)
 
 
 def _rtts_of_terminals(terminals: Iterable[operations_pb2.Terminal]) -> Iterable[int]:
