@@ -83,7 +83,7 @@ _EDCA_KEPT, _EDCA_KEPT_MAX_OCTETS = 16_384, 400
 _MEASURED = access_point_pb2.AIRTIME_SOURCE_MEASURED
 _CATEGORIES = {category.value: category for category in Category}
 _CLASSES = frozenset(terminal_pb2.ApplicationClass.values()) - {0}
-Classed = tuple[int, Address, Sequence[terminal_pb2.ClassPart]]
+Classed = tuple[int, Address, list[terminal_pb2.ClassPart]]
 """What of a destination, by its number and address, is of classes of applications."""
 _FLOW_COUNTERS = tuple(field.name for field in terminal_pb2.FlowState.DESCRIPTOR.fields if field.name != "failure")
 
@@ -169,14 +169,15 @@ def terminal_report(message: terminal_pb2.TerminalReport) -> tuple[TerminalRepor
         agent = _agent(message.agent, refusals) if message.HasField("agent") else None
     except RefusedError as error:
         return None, [error.reason]
-    destinations, classed = _destinations(message, refusals)
+    entries = message.destinations[:]  # a list: to iterate over what protobuf has costs as much as all the rest
+    destinations, classed = _destinations(entries, refusals)
     malformed = message.malformed_inputs_total
     arrivals = _arrivals(message.arrivals, refusals) if message.HasField("arrivals") else None
     apps = _app_parts(classed, refusals) if classed else ()
     flows = _flow_state(message.flows, refusals) if message.HasField("flows") else None
     delivered_bytes = 0
-    for destination in message.destinations:  # a few
-        delivered_bytes += destination.delivered_bytes
+    for entry in entries:  # a few
+        delivered_bytes += entry.delivered_bytes
     report = TerminalReport(
         mac, sequence, monotonic_us, destinations, generation, malformed, agent, arrivals, apps, flows, delivered_bytes,
         partial(_unclassed_parts, message),
@@ -504,33 +505,36 @@ def _app_parts(classed: Iterable[Classed], refusals: list[Reason]) -> tuple[AppP
     parts, refusal = list[AppPart](), None
     for index, address, entries in classed:
         for number, entry in enumerate(entries):
-            if entry.application_class not in _CLASSES:
+            application_class = entry.application_class
+            if application_class not in _CLASSES:
                 continue
             if len(parts) == APP_PARTS_MAX:
                 field = f"destinations[{index}].classes[{number}]"
                 refusal = refusal or Reason(Code.TOO_MANY_ENTRIES, field, after=APP_PARTS_MAX + 1, limit=APP_PARTS_MAX)
                 continue
-            try:
-                parts.append(_app_part(address, entry))
-            except RefusedError as error:
-                refusal = refusal or _within(f"destinations[{index}].classes[{number}]", error.reason)
+            sending, delivered, queued = entry.connections_sending, entry.delivered_bytes, entry.queued_bytes
+            uids = tuple(entry.uids[:])
+            # The largest counter is one less than a power of two.
+            if sending > CONNECTIONS_MAX or delivered | queued > COUNTER_MAX or len(uids) > APP_UIDS_MAX:
+                refusal = refusal or _within(f"destinations[{index}].classes[{number}]", _why_refused(entry))
+                continue
+            # AppPart(...) without a call of Python code: there are as many of them as destinations.
+            parts.append(tuple.__new__(AppPart, (address, application_class, sending, delivered, queued, uids)))
     if refusal is not None:
         refusals.append(refusal)
     return tuple(parts)
 
 
-def _app_part(address: Address, entry: terminal_pb2.ClassPart) -> AppPart:
-    sending, delivered, queued = entry.connections_sending, entry.delivered_bytes, entry.queued_bytes
-    if sending > CONNECTIONS_MAX:
-        _out_of_range("connections_sending", sending, CONNECTIONS_MAX)
-    if delivered > COUNTER_MAX:
-        _out_of_range("delivered_bytes", delivered, COUNTER_MAX)
-    if queued > COUNTER_MAX:
-        _out_of_range("queued_bytes", queued, COUNTER_MAX)
-    uids = tuple(entry.uids)
-    if len(uids) > APP_UIDS_MAX:
-        raise RefusedError(Reason(Code.TOO_MANY_ENTRIES, "uids", after=len(uids), limit=APP_UIDS_MAX))
-    return AppPart(address, entry.application_class, sending, delivered, queued, uids)
+def _why_refused(entry: terminal_pb2.ClassPart) -> Reason:
+    """What the first absurd field of a part is."""
+    if entry.connections_sending > CONNECTIONS_MAX:
+        return Reason(
+            Code.OUT_OF_RANGE, "connections_sending", after=entry.connections_sending, limit=CONNECTIONS_MAX
+        )
+    for field, octets in (("delivered_bytes", entry.delivered_bytes), ("queued_bytes", entry.queued_bytes)):
+        if octets > COUNTER_MAX:
+            return Reason(Code.OUT_OF_RANGE, field, after=octets, limit=COUNTER_MAX)
+    return Reason(Code.TOO_MANY_ENTRIES, "uids", after=len(entry.uids), limit=APP_UIDS_MAX)
 
 
 def _unclassed_parts(message: terminal_pb2.TerminalReport) -> tuple[AppPart, ...]:
@@ -553,19 +557,19 @@ def _unclassed_parts(message: terminal_pb2.TerminalReport) -> tuple[AppPart, ...
 
 def _flow_state(message: terminal_pb2.FlowState, refusals: list[Reason]) -> FlowState | None:
     """What a terminal does with its flows; none if it cannot be known which set is in force."""
-    counters = (
-        message.generation, message.refused_total, message.failures_total, message.marked_packets_total,
-        message.paced_packets_total, message.dropped_packets_total,
-    )  # fmt: skip
-    if max(counters) > COUNTER_MAX:
+    generation, refused, failures = message.generation, message.refused_total, message.failures_total
+    marked, paced, dropped = message.marked_packets_total, message.paced_packets_total, message.dropped_packets_total
+    if generation | refused | failures | marked | paced | dropped > COUNTER_MAX:  # one less than a power of two
         for field in _FLOW_COUNTERS:
             value = getattr(message, field)
             if value > COUNTER_MAX:
                 refusals.append(Reason(Code.OUT_OF_RANGE, f"flows.{field}", after=value, limit=COUNTER_MAX))
                 break
         return None
-    generation, refused, failures, *packets = counters
-    return FlowState(generation, refused, failures, _refusal(message.failure, "flows.failure", refusals), *packets)
+    failure = message.failure
+    if failure:
+        failure = _refusal(failure, "flows.failure", refusals)
+    return FlowState(generation, refused, failures, failure, marked, paced, dropped)
 
 
 def _station_flow_state(message: access_point_pb2.StationFlowState, refusals: list[Reason]) -> StationFlowState | None:
@@ -598,10 +602,9 @@ def _arrivals(message: terminal_pb2.Arrivals, refusals: list[Reason]) -> Arrival
 
 
 def _destinations(
-    message: terminal_pb2.TerminalReport, refusals: list[Reason]
+    entries: Sequence[terminal_pb2.Destination], refusals: list[Reason]
 ) -> tuple[tuple[Destination, ...], list[Classed]]:
     """The destinations by their order; of those with the same address the first. And what of them is of classes."""
-    entries: Sequence[terminal_pb2.Destination] = message.destinations
     if len(entries) > DESTINATIONS_MAX:
         reason = Reason(Code.TOO_MANY_ENTRIES, "destinations", after=len(entries), limit=DESTINATIONS_MAX)
         refusals.append(reason)
@@ -616,7 +619,7 @@ def _destinations(
         if destinations.setdefault(destination.address, destination) is not destination:
             refusals.append(Reason(Code.DUPLICATE_ENTRY, f"destinations[{index}].address"))
         elif parts := entry.classes:
-            classed.append((index, destination.address, parts))
+            classed.append((index, destination.address, parts[:]))
     return tuple(destinations.values()), classed
 
 
