@@ -18,7 +18,7 @@ import math
 from typing import TYPE_CHECKING
 
 from airbound.core.cell.live import LIVE, FlowKey
-from airbound.core.cell.terminal import BURST
+from airbound.core.cell.terminal import BACKGROUND, BURST
 from airbound.core.effects import Bound
 from airbound.core.policy.types import SEGMENTS_MAX
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from airbound.core.cell.terminal import Terminal
     from airbound.core.policy import Decision
 
-BACKGROUND = 4  # airbound.v1.ApplicationClass
 MAX_PER_MIN = 2  # of a live flow, at least: a picture with much movement in it needs more than the mean
 
 

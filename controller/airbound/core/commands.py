@@ -240,6 +240,7 @@ def flows_command(
     sent = terminal.flows_sent = next_set(
         step, terminal.flows_sent, flows, (reason,), in_force=in_force, lease_ms=lease_ms, now_us=now_us
     )
+    terminal.paced_uids = frozenset(flow.uid for flow in flows if flow.uid is not None and flow.udp_bps)
     effect = SetFlows(terminal.stream, sent.generation, flows, lease_ms, sent.reasons[0])
     if step is Step.RENEW:
         return [effect]

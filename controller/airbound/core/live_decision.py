@@ -8,10 +8,10 @@ to. An error frees all live flows of the cell, and concerns nothing else.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from airbound.core.addresses import mac_text
-from airbound.core.app_bounds import BACKGROUND
 from airbound.core.cell.live import FlowKey, LiveFlow, carried_bps
 from airbound.core.cell.pacing import LEAST_BPS
 from airbound.core.commands import flows_command, station_flows_command
@@ -19,14 +19,20 @@ from airbound.core.decisions import min_rtt_used_us
 from airbound.core.edca import Category, Edca
 from airbound.core.effects import Effect, Flow, Note, StationFlow
 from airbound.core.failure import failed, internal_error
+from airbound.core.leases import Step, next_step
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import cell_restriction, is_exempt
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from airbound.core.addresses import Address, Mac
     from airbound.core.cell.state import CellState
     from airbound.core.cell.terminal import Terminal
     from airbound.core.reports import EdcaState
+
+_NONE: frozenset[int] = frozenset()
+_KEPT = 65_536  # entries of sets: they are the same in nearly every decision
 
 
 def observe_live(cell: CellState, terminal: Terminal, now_us: int) -> bool:
@@ -43,7 +49,7 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
     """Commands for the cell's terminals about their live flows, and what of them its access point is to do; and the
     terminals whose windows follow from what changed.
     """
-    before = {key: flow.window_bps for key, flow in cell.live.flows.items()}
+    before = {key: flow.window_bps for key, flow in cell.live.flows.items() if flow.window_bps}
     granted_before = [key for key, flow in cell.live.flows.items() if flow.granted]
     keep_us = cell.settings.parameters.safety.sending_keep_ms * 1000
     cell.live.forget(lambda key, flow: key.mac not in cell.terminals or now_us - flow.seen_at_us > keep_us, now_us)
@@ -55,32 +61,31 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
         cell.live.failures_total += 1
         cell.live.flows.clear()
         effects.append(failed(cell, error, cell.live.failures_total))
-    waiting = [flow for _, flow in _without_grant(cell)]
+    ordered = sorted(cell.live.flows.items())
+    waiting = _without_grant(ordered)
     short = any(flow.is_short for flow in waiting)
     cell.stations_window.observe(cell.stations.active_senders, now_us, ungranted=bool(waiting), short=short)
     for key, refused in cell.live.newly_refused(granted_before):
         name = cell.terminals[key.mac].name
         effects.append(Note("info", "flows", name, (refused,), terminal=name, cell=cell.bssid))
-    live: dict[Mac, dict[FlowKey, LiveFlow]] = {}
-    for key, flow in cell.live.flows.items():
-        live.setdefault(key.mac, {})[key] = flow
+    live: dict[Mac, list[tuple[FlowKey, LiveFlow]]] = {}
+    for entry in cell.live.flows.items():
+        live.setdefault(entry[0].mac, []).append(entry)
     for mac, terminal in cell.terminals.items():
         is_sent_some = bool(terminal.has_flows or terminal.flows_generation or mac in cell.pacing.paces)
         if mac in live or is_sent_some or _held_back(cell, terminal):
-            effects += decide_flows(cell, terminal, live.get(mac, {}), now_us, error)
-    effects += decide_station_flows(cell, now_us)
-    now = {key: flow.window_bps for key, flow in cell.live.flows.items()}
+            effects += decide_flows(cell, terminal, live.get(mac, ()), now_us, error)
+    effects += decide_station_flows(cell, ordered, now_us)
+    now = {key: flow.window_bps for key, flow in ordered if flow.window_bps}
+    if now == before:
+        return effects, []
     changed = {key.mac for key in before.keys() | now.keys() if before.get(key, 0.0) != now.get(key, 0.0)}
     return effects, sorted(changed & cell.terminals.keys())
 
 
-def _without_grant(cell: CellState) -> list[tuple[FlowKey, LiveFlow]]:
+def _without_grant(flows: Sequence[tuple[FlowKey, LiveFlow]]) -> list[LiveFlow]:
     """Live flows that have no grant, but for those that were none."""
-    return [
-        (key, flow)
-        for key, flow in sorted(cell.live.flows.items())
-        if flow.refused is not None and flow.refused.code is not Code.TAKES_ALL
-    ]
+    return [flow for _, flow in flows if flow.refused is not None and flow.refused.code is not Code.TAKES_ALL]
 
 
 def announced_window(
@@ -94,7 +99,8 @@ def announced_window(
         return (), None
     if any(queue.announced and queue.category is Category.BEST_EFFORT for queue in queues):
         return (), None
-    cw_min, reasons = cell.stations_window.cw_min, [flow.refused for _, flow in _without_grant(cell)]
+    cw_min = cell.stations_window.cw_min
+    reasons = [flow.refused for flow in _without_grant(sorted(cell.live.flows.items()))]
     return tuple(
         queue._replace(announced=True, cw_min=max(cw_min, queue.cw_min), cw_max=max(cw_min, queue.cw_max))
         for queue in state.stations
@@ -105,11 +111,13 @@ def announced_window(
 def _choose(cell: CellState, now_us: int) -> None:
     restricted = live_restriction(cell)
 
+    terminals, stations = cell.terminals, cell.stations.by_mac
+
     def restriction(key: FlowKey) -> Reason | None:
-        return restricted or flow_restriction(cell, cell.terminals[key.mac])
+        return restricted or flow_restriction(cell, terminals[key.mac])
 
     def carries_bps(mac: Mac) -> float:
-        station = cell.stations.by_mac.get(mac)
+        station = stations.get(mac)
         return carried_bps(station.latest.rx_bitrate_kbps) if station is not None else 0.0
 
     claimants = cell.stations.active_senders + cell.stations.active_receivers
@@ -153,8 +161,7 @@ def keep_flows(cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]
     sent again. What time itself brings is decided with the access point's reports.
     """
     sent, in_force = terminal.flows_sent, terminal.flows_generation
-    entries = sent.entries if sent is not None else ()
-    if {flow.uid for flow in entries if flow.uid is not None and flow.udp_bps} != _held_back(cell, terminal):
+    if terminal.paced_uids != _held_back(cell, terminal):
         is_settled = False
     elif sent is None:
         is_settled = not in_force
@@ -163,39 +170,48 @@ def keep_flows(cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]
         is_settled = not is_due and not sent.is_missing(in_force, terminal.reported_at_us)
     if is_settled and cell.unavailable_for(terminal, now_us) is None:
         return []
-    live = {key: flow for key, flow in cell.live.flows.items() if key.mac == terminal.mac}
+    live = [(key, flow) for key, flow in cell.live.flows.items() if key.mac == terminal.mac]
     return decide_flows(cell, terminal, live, now_us)
 
 
 def decide_flows(
-    cell: CellState, terminal: Terminal, live: dict[FlowKey, LiveFlow], now_us: int, error: Reason | None = None
+    cell: CellState,
+    terminal: Terminal,
+    live: Sequence[tuple[FlowKey, LiveFlow]],
+    now_us: int,
+    error: Reason | None = None,
 ) -> list[Effect]:
-    """Commands for one terminal that is joined: for those of its live flows that were granted, or another lease."""
+    """Commands for one terminal that is joined: for those of its live flows that were granted, or another lease. `live`
+    are its flows.
+    """
     unavailable = error or cell.unavailable_for(terminal, now_us)
     if unavailable is not None and unavailable.waits:
         return []
     paced = () if unavailable is not None else udp_rates(cell, terminal)
     granted = () if unavailable is not None else granted_flows(terminal, live, len(paced))
     flows = (*granted, *paced)
+    sent, in_force, reported_at_us = terminal.flows_sent, terminal.flows_generation, terminal.reported_at_us
+    if next_step(sent, flows, in_force, reported_at_us, now_us) is Step.NOTHING:
+        return []  # nearly always
     reason = unavailable or Reason(Code.LIVE_FLOWS, after=len(granted))
     if paced and not granted:
         reason = Reason(Code.PACED, after=paced[0].udp_bps)
     if not flows and unavailable is None:
-        refused = [flow.refused for flow in live.values() if flow.refused is not None]
+        refused = [flow.refused for _, flow in live if flow.refused is not None]
         reason = refused[0] if refused else Reason(Code.NO_LIVE_FLOW)
     return flows_command(terminal, flows, reason, cell.settings, now_us)
 
 
-def granted_flows(terminal: Terminal, live: dict[FlowKey, LiveFlow], others: int = 0) -> tuple[Flow, ...]:
+def granted_flows(
+    terminal: Terminal, live: Sequence[tuple[FlowKey, LiveFlow]], others: int = 0
+) -> tuple[Flow, ...]:
     """What a terminal is to do with its live flows: an entry for each application of one. What is admitted is for the
     flow as a whole, so the first of its applications has it. There are so many other entries.
     """
     flows, admits = list[Flow](), terminal.flow_abilities.can_admit
-    for key, flow in sorted(live.items()):
+    for key, flow in sorted(live):
         if flow.granted:
-            admitted_us = flow.admitted_us_per_s if admits else 0
-            for number, uid in enumerate(flow.uids):
-                flows.append(Flow(uid, key.address, Category.VIDEO, 0 if number else admitted_us))
+            flows += _entries(key.address, flow.uids, flow.admitted_us_per_s if admits else 0)
     return tuple(flows[: terminal.flow_abilities.flows_max - others])
 
 
@@ -206,33 +222,53 @@ def udp_rates(cell: CellState, terminal: Terminal) -> tuple[Flow, ...]:
     rates, pace = list[Flow](), cell.pacing.paces.get(terminal.mac)
     if pace is not None:
         rates.append(Flow(None, b"", udp_bps=round(pace.bps)))
-    rates += [Flow(uid, b"", udp_bps=round(LEAST_BPS)) for uid in sorted(_held_back(cell, terminal))]
+    rates += _least_rates(_held_back(cell, terminal))
     return tuple(rates[: terminal.flow_abilities.flows_max])
 
 
-def _held_back(cell: CellState, terminal: Terminal) -> set[int]:
+@lru_cache(_KEPT)
+def _entries(address: Address, uids: tuple[int, ...], admitted_us: int) -> tuple[Flow, ...]:
+    return tuple(
+        Flow(uid, address, Category.VIDEO, 0 if number else admitted_us) for number, uid in enumerate(uids)
+    )
+
+
+@lru_cache(_KEPT)
+def _least_rates(uids: frozenset[int]) -> tuple[Flow, ...]:
+    return tuple(Flow(uid, b"", udp_bps=round(LEAST_BPS)) for uid in sorted(uids))
+
+
+def _held_back(cell: CellState, terminal: Terminal) -> frozenset[int]:
     """User ids of background applications, while others in the cell send."""
-    uids = {uid for part in terminal.apps if part.application_class == BACKGROUND for uid in part.uids}
-    if not uids or not cell.settings.parameters.pacing.enabled or cell.stations.active_senders <= 1:
-        return set()
-    restricted = cell_restriction(cell) is not None or is_exempt(terminal, cell.settings)
-    return uids if terminal.flow_abilities.can_pace and not restricted else set()
+    uids = terminal.background_uids
+    if not uids or not terminal.flow_abilities.can_pace or cell.stations.active_senders <= 1:
+        return _NONE
+    is_restricted = cell_restriction(cell) is not None or is_exempt(terminal, cell.settings)
+    return _NONE if is_restricted or not cell.settings.parameters.pacing.enabled else uids
 
 
-def decide_station_flows(cell: CellState, now_us: int) -> list[Effect]:
-    """Commands for the access point about what goes down to live flows, such as their ACKs."""
+def decide_station_flows(
+    cell: CellState, live: Sequence[tuple[FlowKey, LiveFlow]], now_us: int
+) -> list[Effect]:
+    """Commands for the access point about what goes down to live flows, such as their ACKs. `live` are the cell's in
+    order.
+    """
     access_point = cell.access_point
     if access_point is None or access_point.closed or access_point.station_flows is None:
         return []
     unavailable, state = cell.unavailable(now_us), access_point.station_flows
     if unavailable is not None and unavailable.waits:
         return []
-    granted = [key for key, flow in sorted(cell.live.flows.items()) if flow.granted]
-    flows = tuple(StationFlow(key.mac, key.address, Category.VIDEO) for key in granted)
+    flows = tuple([_station_flow(key) for key, flow in live if flow.granted])
     if unavailable is not None or not state.can_set or cell_restriction(cell) is not None:
         flows = ()
     reason = unavailable or Reason(Code.LIVE_FLOWS if flows else Code.NO_LIVE_FLOW, after=len(flows) or None)
     return station_flows_command(access_point, flows[: state.flows_max], reason, cell.settings, now_us)
+
+
+@lru_cache(_KEPT)
+def _station_flow(key: FlowKey) -> StationFlow:
+    return StationFlow(key.mac, key.address, Category.VIDEO)
 
 
 def announces_admission(cell: CellState) -> bool:
@@ -251,12 +287,12 @@ def announced_priorities(
     """
     parameters, priorities = cell.settings.parameters.live, cell.priorities
     is_able = state.can_set_stations and state.takes_priorities and state.wmm and parameters.enabled
-    crowded = priorities.is_crowded(now_us)
-    if not is_able or not (cell.live.granted or crowded) or cell_restriction(cell) is not None:
+    crowded, granted = priorities.is_crowded(now_us), cell.live.granted
+    if not is_able or not (granted or crowded) or cell_restriction(cell) is not None:
         return (), None
     known = {queue.category: queue for queue in state.stations}
     misused_by, admits = priorities.closed_by(now_us), announces_admission(cell)
-    if misused_by or (crowded and cell.live.granted and not admits):
+    if misused_by or (crowded and granted and not admits):
         best_effort = next(
             (queue for queue in queues if queue.announced and queue.category is Category.BEST_EFFORT),
             known.get(Category.BEST_EFFORT),
@@ -269,6 +305,6 @@ def announced_priorities(
     found = tuple(known[category]._replace(announced=True, admission=True) for category in closed if category in known)
     if not found or not (crowded or admits):
         return (), None
-    if crowded and not cell.live.granted:
+    if crowded and not granted:
         return found, Reason(Code.PRIORITY_NOT_GRANTED, mac_text(priorities.station))
-    return found, Reason(Code.LIVE_FLOWS, after=cell.live.granted)
+    return found, Reason(Code.LIVE_FLOWS, after=granted)

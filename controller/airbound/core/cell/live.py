@@ -146,7 +146,7 @@ class LiveFlows:
         for part in apps:
             if part.application_class != LIVE or not part.uids:
                 continue
-            key = FlowKey(mac, part.address)
+            key: FlowKey = tuple.__new__(FlowKey, (mac, part.address))  # without a call of Python code
             flow = self.flows.get(key)
             if flow is None:
                 if not part.connections_sending:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from airbound.core.policy import Decision
     from airbound.core.reasons import Reason
 
-BURST = 2  # airbound.v1.ApplicationClass
+BURST, BACKGROUND = 2, 4  # airbound.v1.ApplicationClass
 
 
 @dataclass(slots=True, eq=False)
@@ -57,10 +57,12 @@ class Terminal(Reporter, Sender):
     no_bounds: Reason | None = None
     apps: tuple[AppPart, ...] = ()  # by the last report, with the classes that operators chose
     classes_chosen: Chosen = field(default_factory=dict)
-    bursts: tuple[AppPart, ...] = ()  # the last of each that is a burst, while its destination is kept
+    background_uids: frozenset[int] = frozenset()  # of apps
+    bursts: tuple[AppPart, ...] = ()  # each that is a burst, while its destination is kept; without present counters
     flow_abilities: FlowAbilities = NO_FLOWS
     flow_state: FlowState | None = None  # as it was reported last
     flows_sent: SentSet[Flow] | None = None
+    paced_uids: frozenset[int] = frozenset()  # whose UDP has a rate in flows_sent
     flows_applied_at_us: int = 0  # the same of flows as applied_at_us of bounds
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
@@ -129,7 +131,10 @@ class Terminal(Reporter, Sender):
         self.delivered.observe(report.delivered_bytes, report.monotonic_us)
         self._take_flows(report.flows, now_us)
         if report.apps or self.apps:
-            changed = changed or not _are_of_the_same(report.apps, self.apps)
+            if not _are_of_the_same(report.apps, self.apps):
+                changed = True
+                background = (part.uids for part in report.apps if part.application_class == BACKGROUND)
+                self.background_uids = frozenset().union(*background)
             self.apps = report.apps
         generation, sent = report.bounds_generation, self.sent
         if sent is None or not sent.entries or generation == sent.generation or generation != self.generation_in_force:
@@ -139,7 +144,7 @@ class Terminal(Reporter, Sender):
         if self.superseded_at_us:
             self._heard_again(report.monotonic_us, now_us)
         changed = self.take(report.destinations, now_us, keep_us, srtt_counts=srtt_counts, changed=changed)
-        if report.apps or self.bursts:
+        if changed and (report.apps or self.bursts):  # else neither applications nor destinations are others
             self._keep_bursts(report.apps)
         self.fills_its_window = any(destination.fills_window for destination in self.sending.values())
         return changed
@@ -163,7 +168,7 @@ def _are_of_the_same(parts: tuple[AppPart, ...], others: tuple[AppPart, ...]) ->
     """Whether parts differ in their counters alone."""
     if len(parts) != len(others):
         return False
-    for (address, number, *_, uids), other in zip(parts, others, strict=True):
-        if number != other.application_class or uids != other.uids or address != other.address:
+    for part, other in zip(parts, others, strict=True):
+        if part[:2] != other[:2] or part.uids != other.uids:  # address and class
             return False
     return True
