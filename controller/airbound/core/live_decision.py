@@ -188,7 +188,7 @@ def decide_flows(
     if unavailable is not None and unavailable.waits:
         return []
     paced = () if unavailable is not None else udp_rates(cell, terminal)
-    granted = () if unavailable is not None else granted_flows(terminal, live, len(paced))
+    granted = () if unavailable is not None or not live else granted_flows(terminal, live, len(paced))
     flows = (*granted, *paced)
     sent, in_force, reported_at_us = terminal.flows_sent, terminal.flows_generation, terminal.reported_at_us
     if next_step(sent, flows, in_force, reported_at_us, now_us) is Step.NOTHING:
@@ -202,35 +202,30 @@ def decide_flows(
     return flows_command(terminal, flows, reason, cell.settings, now_us)
 
 
-def granted_flows(
-    terminal: Terminal, live: Sequence[tuple[FlowKey, LiveFlow]], others: int = 0
-) -> tuple[Flow, ...]:
+def granted_flows(terminal: Terminal, live: Sequence[tuple[FlowKey, LiveFlow]], others: int = 0) -> tuple[Flow, ...]:
     """What a terminal is to do with its live flows: an entry for each application of one. What is admitted is for the
     flow as a whole, so the first of its applications has it. There are so many other entries.
     """
-    flows, admits = list[Flow](), terminal.flow_abilities.can_admit
+    flows, abilities = list[Flow](), terminal.flow_abilities
     for key, flow in sorted(live):
         if flow.granted:
-            flows += _entries(key.address, flow.uids, flow.admitted_us_per_s if admits else 0)
-    return tuple(flows[: terminal.flow_abilities.flows_max - others])
+            flows += _entries(key.address, flow.uids, flow.admitted_us_per_s if abilities.can_admit else 0)
+    return tuple(flows[: abilities.flows_max - others])
 
 
 def udp_rates(cell: CellState, terminal: Terminal) -> tuple[Flow, ...]:
     """Rates of a terminal's UDP: of the whole, and of applications of class background what is left, as of their TCP
     (app_bounds.py). Which those are is known by their TCP, so one that has none counts with the whole.
     """
-    rates, pace = list[Flow](), cell.pacing.paces.get(terminal.mac)
+    pace, rates = cell.pacing.paces.get(terminal.mac), _least_rates(_held_back(cell, terminal))
     if pace is not None:
-        rates.append(Flow(None, b"", udp_bps=round(pace.bps)))
-    rates += _least_rates(_held_back(cell, terminal))
-    return tuple(rates[: terminal.flow_abilities.flows_max])
+        rates = (Flow(None, b"", udp_bps=round(pace.bps)), *rates)
+    return rates[: terminal.flow_abilities.flows_max]
 
 
 @lru_cache(_KEPT)
 def _entries(address: Address, uids: tuple[int, ...], admitted_us: int) -> tuple[Flow, ...]:
-    return tuple(
-        Flow(uid, address, Category.VIDEO, 0 if number else admitted_us) for number, uid in enumerate(uids)
-    )
+    return tuple(Flow(uid, address, Category.VIDEO, 0 if number else admitted_us) for number, uid in enumerate(uids))
 
 
 @lru_cache(_KEPT)
@@ -247,9 +242,7 @@ def _held_back(cell: CellState, terminal: Terminal) -> frozenset[int]:
     return _NONE if is_restricted or not cell.settings.parameters.pacing.enabled else uids
 
 
-def decide_station_flows(
-    cell: CellState, live: Sequence[tuple[FlowKey, LiveFlow]], now_us: int
-) -> list[Effect]:
+def decide_station_flows(cell: CellState, live: Sequence[tuple[FlowKey, LiveFlow]], now_us: int) -> list[Effect]:
     """Commands for the access point about what goes down to live flows, such as their ACKs. `live` are the cell's in
     order.
     """

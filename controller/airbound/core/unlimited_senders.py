@@ -4,11 +4,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from airbound.core.addresses import Mac, mac_text
-from airbound.core.cell.pacing import Use
+from airbound.core.cell.pacing import LEAST_TAKEN, Use
 from airbound.core.cell.senders import StationSender
 from airbound.core.cell.state import CellState
 from airbound.core.cell.stations import StationState
-from airbound.core.cell.terminal import Terminal
 from airbound.core.cell.unlimited import CLAIMS
 from airbound.core.effects import Effect, Note
 from airbound.core.reasons import Code, Reason
@@ -54,7 +53,7 @@ def observe_pacing(cell: CellState, unlimited: dict[Mac, float], now_us: int) ->
     if cell.settings.parameters.pacing.enabled and widens(cell) and cell.stations.active_senders > 1:
         for mac in [mac for mac in pacing.paces if mac in cell.terminals and cell.terminals[mac].ignores_flows()]:
             pacing.give_up(mac, now_us)
-        candidates = unlimited.keys() | pacing.paces.keys() | {mac for mac, _ in _senders_by_tcp(cell)}
+        candidates = unlimited.keys() | pacing.paces.keys() | set(_by_tcp_and_udp(cell))
         found = {mac: _use(cell, mac, now_us) for mac in candidates if not pacing.is_given_up(mac, now_us)}
         uses = {mac: use for mac, use in found.items() if use is not None}
     if not uses and not pacing.paces and not pacing.beside:
@@ -66,10 +65,20 @@ def observe_pacing(cell: CellState, unlimited: dict[Mac, float], now_us: int) ->
     return moved
 
 
-def _senders_by_tcp(cell: CellState) -> Iterator[tuple[Mac, Terminal]]:
-    """The terminals that may send UDP as well, and can be given a rate for it."""
-    return ((mac, terminal) for mac, terminal in cell.terminals.items()
-            if terminal.flow_abilities.can_pace and terminal.sends)  # fmt: skip
+def _by_tcp_and_udp(cell: CellState) -> Iterator[Mac]:
+    """Who sends UDP beside TCP, or did a moment ago, and can be given a rate for it: of most terminals what they
+    deliver by TCP is all that they send, and nothing follows from that.
+    """
+    stations, beside = cell.stations.by_mac, cell.pacing.beside
+    for mac, terminal in cell.terminals.items():
+        if not terminal.flow_abilities.can_pace or not terminal.sends:
+            continue
+        station, tcp_bps = stations.get(mac), terminal.delivered.bps
+        if station is None or tcp_bps is None:
+            continue
+        sent_bps, share_bps = station.payload_bytes_per_s * 8 if station.sending else 0.0, cell.share_bps(mac)
+        if mac in beside or (share_bps > 0 and (sent_bps - tcp_bps) / share_bps >= LEAST_TAKEN):
+            yield mac
 
 
 def _use(cell: CellState, mac: Mac, now_us: int) -> Use | None:

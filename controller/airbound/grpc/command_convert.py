@@ -2,6 +2,7 @@
 """From the core's commands, and the reasons in them, to the agents' messages, and back from another replica's."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from airbound.core.addresses import IPV4_OCTETS
 from airbound.core.edca import Edca
@@ -25,6 +26,9 @@ from airbound.core.reasons import Code, Reason
 from airbound.v1 import access_point_pb2, reason_pb2, terminal_pb2
 
 _CODES = frozenset(code.value for code in Code)
+# A terminal's flows are sent again every few seconds, as they were. Long sets are made each time, so that what is kept
+# is bounded.
+_FLOWS_KEPT, _FLOWS_KEPT_MAX = 16_384, 8
 
 
 def agent_command(effect: TerminalCommand | AccessPointCommand) -> bytes:
@@ -165,13 +169,9 @@ def terminal_command(effect: TerminalCommand) -> bytes:
     elif isinstance(effect, Arrived):
         command = terminal_pb2.TerminalCommand(arrived=terminal_pb2.Arrived(bssid=effect.bssid))
     elif isinstance(effect, SetFlows):
-        set_flows = terminal_pb2.SetFlows(
-            generation=effect.generation,
-            flows=[flow(entry) for entry in effect.flows],
-            lease_ms=effect.lease_ms,
-            reason=reason_message(effect.reason),
-        )
-        command = terminal_pb2.TerminalCommand(set_flows=set_flows)
+        few = len(effect.flows) <= _FLOWS_KEPT_MAX
+        convert = _set_flows if few else _set_flows.__wrapped__
+        return convert(effect.generation, effect.flows, effect.lease_ms, effect.reason)
     elif isinstance(effect, SetBounds):
         set_bounds = terminal_pb2.SetBounds(
             generation=effect.generation,
@@ -190,6 +190,18 @@ def terminal_command(effect: TerminalCommand) -> bytes:
                 rtt_ratio_change_permille=effect.rtt_ratio_change_permille,
             )
         )
+    return terminal_pb2.TerminalServiceConnectResponse(command=command).SerializeToString()
+
+
+@lru_cache(maxsize=_FLOWS_KEPT)
+def _set_flows(generation: int, flows: tuple[Flow, ...], lease_ms: int, reason: Reason) -> bytes:
+    set_flows = terminal_pb2.SetFlows(
+        generation=generation,
+        flows=[flow(entry) for entry in flows],
+        lease_ms=lease_ms,
+        reason=reason_message(reason),
+    )
+    command = terminal_pb2.TerminalCommand(set_flows=set_flows)
     return terminal_pb2.TerminalServiceConnectResponse(command=command).SerializeToString()
 
 

@@ -528,9 +528,7 @@ def _app_parts(classed: Iterable[Classed], refusals: list[Reason]) -> tuple[AppP
 def _why_refused(entry: terminal_pb2.ClassPart) -> Reason:
     """What the first absurd field of a part is."""
     if entry.connections_sending > CONNECTIONS_MAX:
-        return Reason(
-            Code.OUT_OF_RANGE, "connections_sending", after=entry.connections_sending, limit=CONNECTIONS_MAX
-        )
+        return Reason(Code.OUT_OF_RANGE, "connections_sending", after=entry.connections_sending, limit=CONNECTIONS_MAX)
     for field, octets in (("delivered_bytes", entry.delivered_bytes), ("queued_bytes", entry.queued_bytes)):
         if octets > COUNTER_MAX:
             return Reason(Code.OUT_OF_RANGE, field, after=octets, limit=COUNTER_MAX)

@@ -198,10 +198,10 @@ class LiveFlows:
         """Grant flows. `restriction`: why a flow may have no grant; `carries_bps`: what the PHY rate of a station
         carries, 0 if that is not known; `claimants`: how many share the air.
         """
-        used = 0.0
+        used, claims = 0.0, self.false_claims
         for key, flow in sorted(self.flows.items(), key=_first_granted):
             refused = restriction(key)
-            claim = self.false_claims.get(key.mac)
+            claim = claims.get(key.mac) if claims else None
             if refused is None and claim is not None and now_us < claim.until_us:
                 refused = Reason(Code.TAKES_ALL, limit=claim.length_us / 1e6)
             flow.carries(carries_bps(key.mac), now_us)
@@ -215,6 +215,8 @@ class LiveFlows:
             flow.granted, flow.refused = refused is None, refused
             admitted_us = admitted_us_per_s(flow.part) if flow.granted else 0
             window_bps = flow.need_bps if flow.granted else 0.0
+            if admitted_us == flow.admitted_us_per_s and window_bps == flow.window_bps:
+                continue
             if not _is_near(admitted_us, flow.admitted_us_per_s) or not _is_near(window_bps, flow.window_bps):
                 flow.admitted_us_per_s, flow.window_bps = admitted_us, window_bps
 
