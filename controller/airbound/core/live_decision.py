@@ -157,8 +157,8 @@ def flow_restriction(cell: CellState, terminal: Terminal) -> Reason | None:
 
 
 def keep_flows(cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]:
-    """Commands for one terminal that is joined, if nothing was decided since the last ones: another lease, or what was
-    sent again. What time itself brings is decided with the access point's reports.
+    """Commands for one terminal that is joined and has just reported, if nothing was decided since the last ones:
+    another lease, or what was sent again. What time itself brings is decided with the access point's reports.
     """
     sent, in_force = terminal.flows_sent, terminal.flows_generation
     if terminal.paced_uids != _held_back(cell, terminal):
@@ -168,7 +168,7 @@ def keep_flows(cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]
     else:
         is_due = bool(sent.entries) and now_us >= sent.renew_at_us
         is_settled = not is_due and not sent.is_missing(in_force, terminal.reported_at_us)
-    if is_settled and cell.unavailable_for(terminal, now_us) is None:
+    if is_settled and cell.unavailable(now_us) is None:
         return []
     live = [(key, flow) for key, flow in cell.live.flows.items() if key.mac == terminal.mac]
     return decide_flows(cell, terminal, live, now_us)

@@ -461,7 +461,7 @@ class CellState:
         """Why nothing can be decided for the access point."""
         if now_us >= self.owned_until_us:
             return Reason(Code.OTHER_REPLICA, self.name)
-        if self.is_stale(now_us):
+        if now_us >= self.stale_at_us:
             return Reason(Code.CELL_STALE, self.name, limit=self.settings.parameters.safety.cell_stale_ms / 1000)
         return None if self.stations.measured else Reason(Code.CELL_LEARNING, self.name)
 

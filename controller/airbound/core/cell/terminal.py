@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from airbound.core.cell.delivered import Delivered
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from airbound.core.reasons import Reason
 
 BURST, BACKGROUND = 2, 4  # airbound.v1.ApplicationClass
+_WHOSE = itemgetter(*map(AppPart._fields.index, ("address", "application_class", "uids")))
 
 
 @dataclass(slots=True, eq=False)
@@ -166,9 +168,4 @@ class Terminal(Reporter, Sender):
 
 def _are_of_the_same(parts: tuple[AppPart, ...], others: tuple[AppPart, ...]) -> bool:
     """Whether parts differ in their counters alone."""
-    if len(parts) != len(others):
-        return False
-    for part, other in zip(parts, others, strict=True):
-        if part[:2] != other[:2] or part.uids != other.uids:  # address and class
-            return False
-    return True
+    return len(parts) == len(others) and [*map(_WHOSE, parts)] == [*map(_WHOSE, others)]
