@@ -495,6 +495,20 @@ def test_every_field_of_a_set_of_flows() -> None:
     assert command_convert.terminal_effect(octets, STREAM) == effect
 
 
+@pytest.mark.parametrize("count", [0, 1, 8, 9])
+def test_a_set_of_flows_that_was_made_before_is_the_same_again_and_another_is_not(count: int) -> None:
+    flows = tuple(Flow(number, IPV4, Category.VIDEO, 70_000, 0) for number in range(count))
+    effect = SetFlows(STREAM, 9, flows, 6000, Reason(Code.LIVE_FLOWS, after=count))
+    others = [
+        effect._replace(generation=10),
+        effect._replace(flows=(*flows, Flow(None, b"", udp_bps=1))),
+        effect._replace(lease_ms=7000),
+        effect._replace(reason=Reason(Code.PACED, after=count)),
+    ]
+    for each in (effect, effect, *others, effect):
+        assert command_convert.terminal_effect(command_convert.agent_command(each), STREAM) == each
+
+
 def test_every_field_of_a_set_of_station_flows() -> None:
     effect = SetStationFlows(
         STREAM, 9, (StationFlow(MAC, IPV6, Category.VIDEO),), 6000, Reason(Code.LIVE_FLOWS, "x", 1, 2, 3)
