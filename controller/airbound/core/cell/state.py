@@ -189,8 +189,8 @@ class CellState:
 
     def _facts(self) -> CellFacts:
         """What a policy may learn from. Of RTTs each sender has one, whatever it reports: the smallest of its own. None
-        is known beside a sender that nothing limits, nor while windows grow beside downloads, nor where no bounds are in
-        force, as in observe mode: there it is not the length of the aggregates that makes them.
+        is known beside a sender that nothing limits, nor while windows grow beside downloads, nor where no bounds are
+        in force, as in observe mode: there it is not the length of the aggregates that makes them.
         """
         stations, air = self.stations, self.air.by_mac
         rtts_us, as_computed = list[int](), not self.unlimited.mac and self.widened_for(aggregates=True) == 1
