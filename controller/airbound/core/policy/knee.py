@@ -8,7 +8,9 @@ aggregates, how many collide), so it is tried out.
 One trial: the factor times STEP, or over it, for as long as a measurement takes. If its score is better by more than
 MARGIN the factor stays and the next trial goes the same way; if not, the factor is as before. After both ways have
 failed in a row it rests, for RESTS_US the first time, twice as long each time after that. It begins anew, from where it
-is, when the number of senders or the fastest rate changed; and goes back to 1 after FORGOTTEN_US without senders.
+is, when the number of senders or the fastest rate changed; and goes back to 1 after FORGOTTEN_US without senders. While
+no round trips are known, as in observe mode, it waits; and after that for as long again, RESUMES_US at most: windows
+that grew meanwhile have left a queue, and the factor is not to be measured by how long that takes to drain.
 
 So in a cell in which nothing changes there are at most log(LARGEST / SMALLEST) / log(STEP) steps that stay, each trial
 that fails is undone by the next report, and between two rests at most two trials fail: it does not oscillate.
@@ -25,6 +27,7 @@ SMALLEST, LARGEST = 0.5, 4.0
 MARGIN = 0.01
 SETTLED_US, MEASURED_US = 1_000_000, 2_000_000
 RESTS_US, RESTS_MOST_US = 30_000_000, 240_000_000
+RESUMES_US = 10_000_000
 FORGOTTEN_US = 60_000_000
 RATE_CHANGE = 1.2
 SENDERS_LEAST = 2
@@ -78,6 +81,8 @@ class Knee:
     _measured: Measurement = field(default_factory=lambda: Measurement(0))
     _conditions: tuple[int, float] = (0, 0.0)
     _seen_us: int = 0
+    _waits_since_us: int | None = None
+    _resumes_at_us: int = 0
 
     def observe(self, facts: CellFacts, now_us: int) -> bool:
         """Take in a report; whether the factor changed."""
@@ -95,6 +100,12 @@ class Knee:
         senders, rate_bps = self._conditions
         changed = facts.active_senders != senders
         changed |= not rate_bps / RATE_CHANGE <= facts.fastest_bps <= rate_bps * RATE_CHANGE
+        waits = self._waits(facts, now_us)
+        if waits and not changed:
+            if self.state is not State.RESTS:
+                self.factor = self._kept
+                self._watch(now_us)
+            return
         if changed or not self._is_full(facts):
             self._conditions = facts.active_senders, facts.fastest_bps
             self.factor = self._kept
@@ -112,10 +123,20 @@ class Knee:
         if elapsed_us >= SETTLED_US + MEASURED_US:
             self._conclude(now_us)
 
+    def _waits(self, facts: CellFacts, now_us: int) -> bool:
+        """Whether round trips are unknown, or were until just now."""
+        if facts.rtt_us <= 0:
+            if self._waits_since_us is None:
+                self._waits_since_us = now_us
+            self._resumes_at_us = now_us + min(now_us - self._waits_since_us, RESUMES_US)
+            return True
+        self._waits_since_us = None
+        return now_us < self._resumes_at_us
+
     @staticmethod
     def _is_full(facts: CellFacts) -> bool:
         carried_bps = facts.uplink_bps + facts.downlink_bps
-        return facts.active_senders >= SENDERS_LEAST and facts.rtt_us > 0 and carried_bps > FULL * facts.capacity_bps
+        return facts.active_senders >= SENDERS_LEAST and carried_bps > FULL * facts.capacity_bps
 
     def _watch(self, now_us: int) -> None:
         self.state, self._measured, self._failed = State.WATCHES, Measurement(now_us), 0
