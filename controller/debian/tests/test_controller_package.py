@@ -22,7 +22,7 @@ MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 EXPOSURE_MAX = 15
 """Tenths of systemd's points from 0 (no access) to 10."""
 SHOWN_LINES = 9
-"""Of a command that fails: what a run's summary has room for."""
+"""The last lines of a failed command's output that an error shows: a run's summary shows twelve of an error."""
 
 
 def output(*command: str | Path) -> str:
