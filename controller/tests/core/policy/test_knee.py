@@ -141,6 +141,13 @@ def test_a_cell_from_which_nothing_can_be_learned_is_left_alone(cell: Cell) -> N
     assert set(cell.factors) == {1.0}
 
 
+def test_a_cell_is_full_by_both_directions() -> None:
+    knee = Knee(WEIGHT)
+    for second in range(10):
+        knee.observe(CellFacts(10, 500e6, 200e6, 200e6, 10_000.0, 866e6), second * SECOND_US)
+    assert knee.trials_total > 0
+
+
 def test_what_was_learned_is_forgotten_when_nobody_has_sent_for_long() -> None:
     cell = Cell(frames=20.0).run(90)
     found = cell.knee.factor
