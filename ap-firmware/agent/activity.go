@@ -10,18 +10,24 @@ import (
 	"github.com/airbound/airbound/ap-firmware/report"
 )
 
-// A station that begins to send, or stops, is to be known sooner than by the next report: the shares of all others
-// follow from it. So the table is read a few times between two reports, and there is a report at once if a station's
-// upload began or ended. Each report says what came in the last moment before it, and who is silent: averaged over a
-// whole interval, a station that has stopped would seem to send for one interval more.
+// When a station's upload begins or ends, the agent reports at once: the shares of all other stations follow from it.
+// To find out, it looks at the stations' counters a few times between two reports (Config.LookInterval).
 //
-// A station that waits for ACKs pauses, for up to an RTT, which is a second where queues are long. So it is silent once
-// it has sent nothing for a look, and a quarter longer than in the longest of its latest pauses, but after a second at
-// the latest. A packet now and then is nothing: a phone's agent reports once a second, and that its phone stopped.
+// An upload begins when a station has sent startBytes of data since it was silent last. It ends when the station is
+// silent: after one look without data, if the station has not paused before. One that waits for ACKs pauses, for up to
+// an RTT, which is a second where queues are long. So a station is given a quarter more than the longest of its latest
+// pauses, and a look; but never more than silentMax. A pause of more than pauseMax is the time between two uploads,
+// and the pauses before it are forgotten.
+//
+// Data are packets that are longer than TCP ACKs on average (stopPacketBytes), at more than stopBytesPerS. Less neither
+// begins an upload nor prolongs one: a phone's agent sends a report a second, and one when its phone has stopped.
+//
+// Each report contains what came since the last look before it, and which stations are silent. By the average of the
+// whole interval a station that has stopped would seem to send for one interval more.
 
-// The figures are those of the controller: docs/active-senders.md has each with its reason, and the tests of both read
-// it. The controller asks for longer packets of a station that begins; here a report too many is better than one too
-// few.
+// The controller decides by the same constants. docs/active-senders.md lists them with their reasons, and tests of both
+// compare the code with the list. One in it is the controller's alone (start packet): of a station that begins, the
+// controller requires longer packets. The agent does not, since a superfluous report costs less than a missing one.
 const (
 	intervalMin       = 150 * time.Millisecond
 	silentMax         = 900 * time.Millisecond
@@ -33,9 +39,9 @@ const (
 	stopPacketBytes   = 80
 	linkOverheadBytes = 34
 
-	// startBytes is what a station must send for a report at once.
+	// startBytes are the octets of data with which an upload begins.
 	startBytes = startBytesPerS * uint64(recent) / uint64(time.Second)
-	// dataBytes: who has sent nothing for so long and then sends less than this has not begun.
+	// dataBytes is the size of the bucket that stopBytesPerS leak from: octets are data while it is full.
 	dataBytes = stopBytesPerS * uint64(recent) / uint64(time.Second)
 )
 
