@@ -13,7 +13,7 @@ from airbound.core.addresses import Mac
 from airbound.core.cell.state import CellState
 from airbound.core.openflow_parameters import OpenflowParameters, mark_of_text
 from airbound.core.switch_reports import KBPS_MAX, STATION_RULES_MAX, StationRule
-from airbound.core.window_clamp import agent_problem
+from airbound.core.working_agent import why_no_working_agent
 
 METER_MIN_KBPS = 500  # no meter lets pass less: a station that is taken for a sender by mistake can still work
 METER_CHANGE_RATIO = 0.1  # a meter is set anew when its rate moved by more than this share
@@ -26,7 +26,7 @@ def is_unbounded(cell: CellState, mac: Mac, now_us: int) -> bool:
     sender = cell.windows.senders.get(mac)
     if sender is not None and sender.limited:
         return False
-    return agent_problem(cell, mac, now_us) is not None
+    return why_no_working_agent(cell, mac, now_us) is not None
 
 
 def fair_share_bps(cell: CellState) -> float:

@@ -12,7 +12,7 @@ from airbound.core.cell.unlimited import CLAIMS
 from airbound.core.effects import Effect, Note
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import is_station_exempt, widens
-from airbound.core.window_clamp import agent_problem
+from airbound.core.working_agent import why_no_working_agent
 
 REPORT_MAX_US = 3_000_000  # what a terminal delivered longer ago is not what it sends now
 
@@ -134,7 +134,7 @@ def _is_limited(cell: CellState, mac: Mac, now_us: int) -> bool:
         terminal is not None
         and terminal.sends
         and not is_station_exempt(mac, cell)
-        and agent_problem(cell, mac, now_us) is None
+        and why_no_working_agent(cell, mac, now_us) is None
     )
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stations without a working agent, and the limits that their access point is to set to the windows that their
-connections are offered.
+"""Stations without a working agent (working_agent.py), and the limits that their access point is to set to the windows
+that their connections are offered.
 
-A station has no working agent if no terminal is joined as it, or if the terminal's back end cannot set a maximum, does
-not report any more, or never reports in force what it is sent. What such a station sends to is known from its access
-point's reports, and decided by the same policy, from the same shares, as a terminal's bounds are. The access point can
-hold a sender back and nothing else: of a range the maximum counts, in bytes.
+What such a station sends to is known from its access point's reports, and decided by the same policy, from the same
+shares, as a terminal's bounds are. The access point can hold a sender back and nothing else: of a range the maximum
+counts, in bytes.
 
 A station that is limited stays so until its agent reports bounds in force: neither is there a moment without any, nor
 do both go on. (For the second or so in between both have the same maximum.)
@@ -24,9 +23,9 @@ from airbound.core.failure import failed, internal_error
 from airbound.core.leases import Step
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import cell_restriction, is_station_exempt, why_bounds_ended
+from airbound.core.working_agent import why_no_working_agent
 
 if TYPE_CHECKING:
-    from airbound.core.addresses import Mac
     from airbound.core.cell.access_point import AccessPoint
     from airbound.core.cell.senders import StationSender, StationSenders
     from airbound.core.cell.state import CellState
@@ -118,9 +117,11 @@ def _limits(cell: CellState, now_us: int, notes: list[Effect]) -> tuple[WindowLi
 
 def _decide_one(sender: StationSender, cell: CellState, now_us: int, *, everything: bool) -> None:
     """One station's limits, or why it has none."""
-    sender.agent_problem = _agent_problem(sender, cell, now_us)
-    if sender.agent_problem is None:
-        terminal = cell.terminals.get(sender.mac)
+    found, terminal = why_no_working_agent(cell, sender.mac, now_us), cell.terminals.get(sender.mac)
+    is_taken_over = terminal is not None and terminal.has_bounds_in_force()
+    if found is not None or not sender.limited or is_taken_over:
+        sender.no_agent = found
+    if sender.no_agent is None:
         sender.no_limit = Reason(Code.AGENT_BOUNDS, terminal.name if terminal is not None else "")
         sender.decisions, sender.limits, sender.changed = (), (), True
         return
@@ -132,30 +133,6 @@ def _decide_one(sender: StationSender, cell: CellState, now_us: int, *, everythi
         sender.no_limit = Reason(Code.EXEMPT)
     else:
         sender.no_limit = None if sender.limits else Reason(Code.NO_RTT_SAMPLE)
-
-
-def agent_problem(cell: CellState, mac: Mac, now_us: int) -> Reason | None:
-    """Why something else than an agent is to limit a station; none if its agent bounds it, or is about to."""
-    terminal = cell.terminals.get(mac)
-    if terminal is None:
-        return Reason(Code.NO_AGENT)
-    if not terminal.back_end.can_set_max:
-        return Reason(Code.BACK_END_CANNOT_BOUND, terminal.back_end.name)
-    if now_us >= cell.terminal_stale_at_us(terminal):
-        unavailable = cell.unavailable_for(terminal, now_us)
-        if unavailable is not None and unavailable.code is Code.TERMINAL_STALE:
-            return unavailable
-    if terminal.ignores_bounds():
-        return Reason(Code.AGENT_IGNORES_BOUNDS, "", terminal.generation_in_force, terminal.last_generation)
-    return None
-
-
-def _agent_problem(sender: StationSender, cell: CellState, now_us: int) -> Reason | None:
-    """The same, but what is limited stays so until its agent has bounds in force."""
-    problem, terminal = agent_problem(cell, sender.mac, now_us), cell.terminals.get(sender.mac)
-    if problem is None and sender.limited and terminal is not None and not terminal.has_bounds_in_force():
-        return sender.agent_problem
-    return problem
 
 
 def _changes(windows: StationSenders, limits: tuple[WindowLimit, ...], policy: type[Policy]) -> tuple[Reason, ...]:

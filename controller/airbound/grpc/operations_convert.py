@@ -172,7 +172,7 @@ def _cell_windows(
     state: CellState, access_point: AccessPoint, reported: WindowState, now_us: int
 ) -> operations_pb2.CellWindows:
     sent, clamp = access_point.windows_sent, state.windows
-    lacking = [sender for sender in clamp.senders.values() if sender.agent_problem]
+    lacking = [sender for sender in clamp.senders.values() if sender.no_agent]
     message = operations_pb2.CellWindows(
         state=access_point_pb2.WindowState(**reported._asdict()),
         stations_without_agent=len(lacking),
@@ -304,8 +304,8 @@ def _windows_of(
     no_limit = state.windows.why_unlimited(mac)
     if sender.unlimited_since_us:
         view.unlimited_for_ms = (now_us - sender.unlimited_since_us) // 1000
-    if sender.agent_problem is not None:
-        view.lack.CopyFrom(reason_message(sender.agent_problem))
+    if sender.no_agent is not None:
+        view.lack.CopyFrom(reason_message(sender.no_agent))
     if no_limit is not None:
         view.no_limit.CopyFrom(reason_message(no_limit))
     sent = access_point.windows_sent if access_point is not None else None

@@ -315,7 +315,7 @@ def _windows(state: CellState, access_point: AccessPoint) -> WindowSample | None
         reported,
         sent.entries if sent else (),
         sent.generation if sent else 0,
-        sum(bool(sender.agent_problem) for sender in senders),
+        sum(bool(sender.no_agent) for sender in senders),
         sum(sender.limited for sender in senders),
         clamp.omitted,
         clamp.failures_total,

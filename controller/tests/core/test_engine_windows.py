@@ -170,7 +170,7 @@ def test_a_back_end_that_cannot_set_a_maximum() -> None:
         scenario.terminal(STATION, *seen(), back_end=BackEnd(name="none", can_set_max=False))
     second(scenario, {STATION: seen()})
     assert limit(scenario)
-    assert code(sender(scenario).agent_problem) is Code.BACK_END_CANNOT_BOUND
+    assert code(sender(scenario).no_agent) is Code.BACK_END_CANNOT_BOUND
 
 
 def test_an_agent_that_ignores_its_bounds() -> None:
@@ -183,7 +183,7 @@ def test_an_agent_that_ignores_its_bounds() -> None:
     assert limit(scenario) is None  # it may be slow
     second(scenario, {STATION: seen()}, STATION, times=8)
     assert limit(scenario)
-    assert code(sender(scenario).agent_problem) is Code.AGENT_IGNORES_BOUNDS
+    assert code(sender(scenario).no_agent) is Code.AGENT_IGNORES_BOUNDS
     scenario.phones[STATION].unresponsive = False
     second(scenario, {STATION: seen()}, STATION, times=30)  # it is sent its bounds again
     assert scenario.phones[STATION].range()
@@ -207,7 +207,7 @@ def test_an_agent_that_no_longer_reports() -> None:
     second(scenario, {STATION: seen()}, times=7)
     assert scenario.no_bounds(STATION) is Code.TERMINAL_STALE
     assert limit(scenario)
-    assert code(sender(scenario).agent_problem) is Code.TERMINAL_STALE
+    assert code(sender(scenario).no_agent) is Code.TERMINAL_STALE
 
 
 # When nothing is sent

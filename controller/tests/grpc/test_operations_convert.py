@@ -140,7 +140,7 @@ def cell_state(settings: Settings) -> CellState:
     )
     near, far = Destination(IPV4, 1, 4000, srtt_us=5000), Destination(IPV6, 1, 8000, srtt_us=9000)
     sender = StationSender(
-        OTHER_MAC, "x", sending={IPV4: near, IPV6: far}, agent_problem=Reason(Code.NO_AGENT), limited=True
+        OTHER_MAC, "x", sending={IPV4: near, IPV6: far}, no_agent=Reason(Code.NO_AGENT), limited=True
     )
     sender.decisions = decide(sender, state)
     why = Reason(Code.CANNOT_SET_WINDOWS, "y")

@@ -36,7 +36,7 @@ class StationSender(Sender):
     started_at_us: int = 0
     stopped_at_us: int = 0
     changed: bool = True  # since it was decided
-    agent_problem: Reason | None = None  # why the access point is to limit it; none while its agent bounds it
+    no_agent: Reason | None = None  # why the access point is to limit it: kept until its agent has bounds in force
     no_limit: Reason | None = None  # why it has no limit; none if it has some
     decisions: tuple[Decision, ...] = ()
     limits: tuple[WindowLimit, ...] = ()  # what the decisions come to
@@ -78,7 +78,7 @@ class StationSenders:
     def note_unlimited(self, now_us: int) -> None:
         """Note since when nothing limits those that nothing limits now."""
         for sender in self.senders.values():
-            if sender.limited or sender.agent_problem is None:
+            if sender.limited or sender.no_agent is None:
                 sender.unlimited_since_us = 0
             elif not sender.unlimited_since_us:
                 sender.unlimited_since_us = now_us
