@@ -175,8 +175,8 @@ def cell_due_at_us(cell: CellState) -> int:
     if access_point is None or access_point.closed:
         return due_us
     for sent, reason in (
-        (access_point.edca_sent, cell.edca_reason),
-        (access_point.windows_sent, cell.windows.reason),
+        (access_point.edca_lease.sent, cell.edca_reason),
+        (access_point.windows_lease.sent, cell.windows.reason),
     ):
         if sent is not None and sent.entries:
             # While the cell is learned anew nothing is renewed.

@@ -57,10 +57,7 @@ class Cells:
             access_point.accept_order(report.sequence, report.monotonic_us, now_us)
         except RefusedError as error:
             return self._refusals.out_of_order(access_point, error.reason, now_us)
-        access_point.malformed_inputs_total = report.malformed_inputs_total
-        access_point.agent_version, access_point.edca = report.agent_version, report.edca
-        access_point.windows, access_point.station_flows = report.windows, report.station_flows
-        access_point.last_report = event.octets
+        access_point.accept(report, event.octets)
         if report.datapath_id or cell.datapath_id:
             self._take_datapath(cell, report.datapath_id, now_us)
         return effects + self._apply_report(access_point, cell, report, now_us)

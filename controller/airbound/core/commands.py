@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airbound.core.addresses import address_text, mac_from_text, mac_text
+from airbound.core.addresses import address_text, mac_from_text
 from airbound.core.effects import (
     Bound,
     Effect,
@@ -13,22 +13,19 @@ from airbound.core.effects import (
     Note,
     RenewLease,
     SetBounds,
-    SetEdca,
     SetFlows,
-    SetStationFlows,
-    SetWindows,
-    StationFlow,
-    WindowLimit,
 )
-from airbound.core.leases import Step, next_set, next_step
+from airbound.core.leases import Entry, Lease, Step, next_set, next_step
 from airbound.core.reasons import Code, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from airbound.core.addresses import Mac
-    from airbound.core.cell.access_point import AccessPoint
+    from airbound.core.cell.reporter import Reporter
     from airbound.core.cell.terminal import Terminal
-    from airbound.core.edca import Edca
     from airbound.core.policy import Decision, Policy, PolicyInput
+    from airbound.core.principals import Stream
     from airbound.core.reports import BackEnd
     from airbound.core.settings import Settings
 
@@ -189,75 +186,40 @@ def renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]
     return [RenewLease(terminal.stream, sent.generation, lease_ms)]
 
 
-def edca_command(
-    access_point: AccessPoint, step: Step, queues: tuple[Edca, ...], reason: Reason, *, settings: Settings, now_us: int
-) -> list[Effect]:
-    """What is sent to an access point by a step towards these queues' parameters, or its own if there are none."""
-    if step is Step.NOTHING:
-        return []
-    lease_ms, in_force = settings.parameters.safety.lease_ms, access_point.edca_generation
-    sent = access_point.edca_sent = next_set(
-        step, access_point.edca_sent, queues, (reason,), in_force=in_force, lease_ms=lease_ms, now_us=now_us
-    )
-    effect = SetEdca(access_point.stream, sent.generation, queues, lease_ms, sent.reasons[0])
-    if step is Step.RENEW:
-        return [effect]
-    bssid = access_point.bssid
-    return [effect, Note("info", "edca", mac_text(bssid), sent.reasons, queues=queues, cell=bssid)]
-
-
-def windows_command(
-    access_point: AccessPoint,
-    step: Step,
-    limits: tuple[WindowLimit, ...],
+def set_command(
+    make: Callable[[Stream, int, tuple[Entry, ...], int, Reason], Effect],
+    peer: Reporter,
+    lease: Lease[Entry],
+    entries: tuple[Entry, ...],
     reasons: tuple[Reason, ...],
     *,
     settings: Settings,
     now_us: int,
+    note: Note | None = None,
 ) -> list[Effect]:
-    """What is sent to an access point by a step towards these limits, or none. `reasons` are those of a replacement."""
+    """What must be sent to a peer that is to have these entries in force: a command, made by `make`. If it does more
+    than to prolong the lease, it comes with `note`, which gets its reasons. `reasons` are those of a replacement.
+    """
+    step = lease.step(entries, peer.reported_at_us, now_us)
     if step is Step.NOTHING:
         return []
-    lease_ms, in_force = settings.parameters.safety.lease_ms, access_point.windows_generation
-    sent = access_point.windows_sent = next_set(
-        step, access_point.windows_sent, limits, reasons, in_force=in_force, lease_ms=lease_ms, now_us=now_us
+    lease_ms = settings.parameters.safety.lease_ms
+    sent = lease.sent = next_set(
+        step, lease.sent, entries, reasons, in_force=lease.in_force, lease_ms=lease_ms, now_us=now_us
     )
-    effect = SetWindows(access_point.stream, sent.generation, limits, lease_ms, sent.reasons[0])
-    if step is Step.RENEW:
-        return [effect]
-    bssid = access_point.bssid
-    return [effect, Note("info", "windows", mac_text(bssid), sent.reasons, windows=limits, cell=bssid)]
+    command = make(peer.stream, sent.generation, entries, lease_ms, sent.reasons[0])
+    return [command] if step is Step.RENEW or note is None else [command, note._replace(reasons=sent.reasons)]
 
 
 def flows_command(
     terminal: Terminal, flows: tuple[Flow, ...], reason: Reason, settings: Settings, now_us: int
 ) -> list[Effect]:
     """What must be sent to a terminal whose packets are to leave so, or as they are if there are no flows."""
-    step = next_step(terminal.flows_sent, flows, terminal.flows_generation, terminal.reported_at_us, now_us)
-    if step is Step.NOTHING:
-        return []
-    lease_ms, in_force = settings.parameters.safety.lease_ms, terminal.flows_generation
-    sent = terminal.flows_sent = next_set(
-        step, terminal.flows_sent, flows, (reason,), in_force=in_force, lease_ms=lease_ms, now_us=now_us
+    name = terminal.name
+    note = Note("info", "flows", name, terminal=name, cell=_cell(terminal, None), flows=flows)
+    effects = set_command(
+        SetFlows, terminal, terminal.flows_lease, flows, (reason,), settings=settings, now_us=now_us, note=note
     )
-    terminal.paced_uids = frozenset(flow.uid for flow in flows if flow.uid is not None and flow.udp_bps)
-    effect = SetFlows(terminal.stream, sent.generation, flows, lease_ms, sent.reasons[0])
-    if step is Step.RENEW:
-        return [effect]
-    name, bssid = terminal.name, _cell(terminal, None)
-    return [effect, Note("info", "flows", name, sent.reasons, terminal=name, cell=bssid, flows=flows)]
-
-
-def station_flows_command(
-    access_point: AccessPoint, flows: tuple[StationFlow, ...], reason: Reason, settings: Settings, now_us: int
-) -> list[Effect]:
-    """What must be sent to an access point that is to give packets to stations their category, or none."""
-    step = access_point.station_flows_step(flows, now_us)
-    if step is Step.NOTHING:
-        return []
-    lease_ms = settings.parameters.safety.lease_ms
-    in_force = access_point.station_flows.generation if access_point.station_flows else 0
-    sent = access_point.station_flows_sent = next_set(
-        step, access_point.station_flows_sent, flows, (reason,), in_force=in_force, lease_ms=lease_ms, now_us=now_us
-    )
-    return [SetStationFlows(access_point.stream, sent.generation, flows, lease_ms, sent.reasons[0])]
+    if effects:
+        terminal.paced_uids = frozenset(flow.uid for flow in flows if flow.uid is not None and flow.udp_bps)
+    return effects

@@ -5,9 +5,9 @@ from airbound.core.addresses import mac_text
 from airbound.core.cell.access_point import AccessPoint
 from airbound.core.cell.channel_access import CannotSetError, can_set, wanted_set
 from airbound.core.cell.state import CellState
-from airbound.core.commands import edca_command
+from airbound.core.commands import set_command
 from airbound.core.edca import Edca
-from airbound.core.effects import Effect
+from airbound.core.effects import Effect, Note, SetEdca
 from airbound.core.failure import failed, internal_error
 from airbound.core.live_decision import announced_priorities, announced_window
 from airbound.core.reasons import Code, Reason
@@ -30,8 +30,9 @@ def decide_edca(cell: CellState, now_us: int) -> list[Effect]:
     cell.edca_reason = reason
     if reason.waits:
         return []
-    step = access_point.edca_step(queues, now_us)
-    effects = edca_command(access_point, step, queues, reason, settings=cell.settings, now_us=now_us)
+    note = Note("info", "edca", cell.name, queues=queues, cell=cell.bssid)
+    lease, settings = access_point.edca_lease, cell.settings
+    effects = set_command(SetEdca, access_point, lease, queues, (reason,), settings=settings, now_us=now_us, note=note)
     if reason.code is Code.INTERNAL_ERROR:
         effects.append(failed(cell, reason, cell.edca_failures_total))
     return effects

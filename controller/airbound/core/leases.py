@@ -55,6 +55,18 @@ class SentSet(Generic[Entry]):
         return reported_at_us - self.set_at_us >= repeat_after_us(self.lease_us, self.repeats)
 
 
+@dataclass(slots=True, eq=False)
+class Lease(Generic[Entry]):
+    """Sets of one kind on one stream: the set that was sent last, and which is in force by the agent's last report."""
+
+    sent: SentSet[Entry] | None = None
+    in_force: int = 0  # generation; 0: none
+
+    def step(self, entries: tuple[Entry, ...], reported_at_us: int, now_us: int) -> Step:
+        """What to send if these entries are to be in force."""
+        return next_step(self.sent, entries, self.in_force, reported_at_us, now_us)
+
+
 def repeat_after_us(lease_us: int, repeats: int) -> int:
     """How long an agent has to report a set in force before it is sent again, after so many repetitions."""
     return min(lease_us // 2 << min(repeats, _DOUBLINGS_MAX), REPEATED_AFTER_AT_MOST_US)

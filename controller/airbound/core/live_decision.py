@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import mac_text
 from airbound.core.cell.live import FlowKey, LiveFlow, carried_bps
 from airbound.core.cell.pacing import LEAST_BPS
-from airbound.core.commands import flows_command, station_flows_command
+from airbound.core.commands import flows_command, set_command
 from airbound.core.decisions import min_rtt_used_us
 from airbound.core.edca import Category, Edca
-from airbound.core.effects import Effect, Flow, Note, StationFlow
+from airbound.core.effects import Effect, Flow, Note, SetStationFlows, StationFlow
 from airbound.core.failure import failed, internal_error
-from airbound.core.leases import Step, next_step
+from airbound.core.leases import Step
 from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import cell_restriction, is_exempt
 
@@ -72,7 +72,7 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
     for entry in cell.live.flows.items():
         live.setdefault(entry[0].mac, []).append(entry)
     for mac, terminal in cell.terminals.items():
-        is_sent_some = bool(terminal.has_flows or terminal.flows_generation or mac in cell.pacing.paces)
+        is_sent_some = bool(terminal.has_flows or terminal.flows_lease.in_force or mac in cell.pacing.paces)
         if mac in live or is_sent_some or _held_back(cell, terminal):
             effects += decide_flows(cell, terminal, live.get(mac, ()), now_us, error)
     effects += decide_station_flows(cell, ordered, now_us)
@@ -129,7 +129,7 @@ def observe_priorities(cell: CellState, now_us: int) -> None:
     priorities = cell.priorities
     granted = {key.mac for key, flow in cell.live.flows.items() if flow.granted}
     priorities.observe(cell.stations.by_mac, granted, cell.stations.busy_ratio, now_us)
-    sent = cell.access_point.edca_sent if cell.access_point is not None else None
+    sent = cell.access_point.edca_lease.sent if cell.access_point is not None else None
     if sent is None or not any(queue.admission for queue in sent.entries):
         priorities.announced_at_us = 0
     elif not priorities.announced_at_us:
@@ -160,7 +160,7 @@ def keep_flows(cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]
     """Commands for one terminal that is joined and has just reported, if nothing was decided since the last ones:
     another lease, or what was sent again. What time itself brings is decided with the access point's reports.
     """
-    sent, in_force = terminal.flows_sent, terminal.flows_generation
+    sent, in_force = terminal.flows_lease.sent, terminal.flows_lease.in_force
     if terminal.paced_uids != _held_back(cell, terminal):
         is_settled = False
     elif sent is None:
@@ -190,8 +190,7 @@ def decide_flows(
     paced = () if unavailable is not None else udp_rates(cell, terminal)
     granted = () if unavailable is not None or not live else granted_flows(terminal, live, len(paced))
     flows = (*granted, *paced)
-    sent, in_force, reported_at_us = terminal.flows_sent, terminal.flows_generation, terminal.reported_at_us
-    if next_step(sent, flows, in_force, reported_at_us, now_us) is Step.NOTHING:
+    if terminal.flows_lease.step(flows, terminal.reported_at_us, now_us) is Step.NOTHING:
         return []  # nearly always
     reason = unavailable or Reason(Code.LIVE_FLOWS, after=len(granted))
     if paced and not granted:
@@ -256,7 +255,8 @@ def decide_station_flows(cell: CellState, live: Sequence[tuple[FlowKey, LiveFlow
     if unavailable is not None or not state.can_set or cell_restriction(cell) is not None:
         flows = ()
     reason = unavailable or Reason(Code.LIVE_FLOWS if flows else Code.NO_LIVE_FLOW, after=len(flows) or None)
-    return station_flows_command(access_point, flows[: state.flows_max], reason, cell.settings, now_us)
+    lease, flows = access_point.station_flows_lease, flows[: state.flows_max]
+    return set_command(SetStationFlows, access_point, lease, flows, (reason,), settings=cell.settings, now_us=now_us)
 
 
 @lru_cache(_KEPT)

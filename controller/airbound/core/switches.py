@@ -18,9 +18,10 @@ from airbound.core.cell.state import CellState
 from airbound.core.cell.switch_rates import SwitchRates
 from airbound.core.cell_decisions import CellDecisions, senders_note
 from airbound.core.cells import Cells
+from airbound.core.commands import set_command
 from airbound.core.effects import CellChanged, CloseStream, Effect, Note, SetStationRules, refusal
 from airbound.core.events import Disconnected, SwitchReported
-from airbound.core.leases import SentSet, Step, next_set, next_step
+from airbound.core.leases import Lease
 from airbound.core.openflow_parameters import switch_of_text
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.core.registry import Registry
@@ -41,7 +42,7 @@ class Switch(Reporter):
     bound_by: Binding = ""
     cell: CellState | None = None
     rates: SwitchRates = field(default_factory=SwitchRates)
-    sent: SentSet[StationRule] | None = None
+    rules_lease: Lease[StationRule] = field(default_factory=Lease)
     reason: Reason | None = None  # why its stations are only counted, or nothing is sent; none if rules are applied
 
     @property
@@ -103,6 +104,7 @@ class Switches:
                 effects += self._close(switch, streak, now_us)
             return effects
         switch.report, switch.agent_version = report, report.agent_version
+        switch.rules_lease.in_force = report.generation
         switch.malformed_inputs_total = report.malformed_total
         effects += self._bind(switch, now_us)
         cell = switch.cell
@@ -234,26 +236,19 @@ class Switches:
         switch.reason = unavailable or cell_restriction(cell)
         if unavailable is not None:
             return []
-        before = {rule.mac: rule for rule in switch.sent.entries} if switch.sent is not None else {}
+        sent = switch.rules_lease.sent
+        before = {rule.mac: rule for rule in sent.entries} if sent is not None else {}
         applied = switch.reason is None
         wanted = station_rules(cell, before, now_us, applied=applied, meters_max=report.meters_max)
         return self._command(switch, cell, wanted, now_us)
 
     def _command(self, switch: Switch, cell: CellState, rules: tuple[StationRule, ...], now_us: int) -> list[Effect]:
         """What must be sent to a switch that is to have these rules."""
-        in_force = switch.report.generation if switch.report else 0
-        step = next_step(switch.sent, rules, in_force, switch.reported_at_us, now_us)
-        if step is Step.NOTHING:
-            return []
-        lease_ms, reasons = cell.settings.parameters.safety.lease_ms, (self._why(rules),)
-        sent = switch.sent = next_set(
-            step, switch.sent, rules, reasons, in_force=in_force, lease_ms=lease_ms, now_us=now_us
+        note = Note("info", "rules", f"{switch.name} {cell.name}", cell=cell.bssid)
+        settings, reasons = cell.settings, (self._why(rules),)
+        return set_command(
+            SetStationRules, switch, switch.rules_lease, rules, reasons, settings=settings, now_us=now_us, note=note
         )
-        reason = sent.reasons[0]
-        effect = SetStationRules(switch.stream, sent.generation, rules, lease_ms, reason)
-        if step is Step.RENEW:
-            return [effect]
-        return [effect, Note("info", "rules", f"{switch.name} {cell.name}", (reason,), cell=cell.bssid)]
 
     @staticmethod
     def _why(wanted: tuple[StationRule, ...]) -> Reason:

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airbound.core.commands import changes, windows_command
+from airbound.core.commands import changes, set_command
 from airbound.core.decisions import decide
-from airbound.core.effects import Effect, WindowLimit
+from airbound.core.effects import Effect, Note, SetWindows, WindowLimit
 from airbound.core.failure import failed, internal_error
 from airbound.core.leases import Step
 from airbound.core.reasons import Code, Reason
@@ -47,20 +47,24 @@ def decide_windows(cell: CellState, now_us: int) -> list[Effect]:
 
 
 def _decide_and_send(cell: CellState, access_point: AccessPoint, state: WindowState, now_us: int) -> list[Effect]:
-    windows, effects = cell.windows, list[Effect]()
+    windows, lease, effects = cell.windows, access_point.windows_lease, list[Effect]()
     try:
         reason, limits = _decide(cell, state, now_us, effects)
-        windows.reason, step = reason, access_point.windows_step(limits, now_us)
+        windows.reason, step = reason, lease.step(limits, access_point.reported_at_us, now_us)
         if reason.waits or step is Step.NOTHING:
             return effects
         reasons = _changes(windows, limits, cell.settings.policy) if limits else (reason,)
     except Exception as error:  # noqa: BLE001  # whatever it is, the terminals' leases go on
         windows.reason = reason = internal_error(error)
-        limits, reasons, step = (), (reason,), access_point.windows_step((), now_us)
+        limits, reasons = (), (reason,)
         windows.failures_total += 1
         effects.append(failed(cell, reason, windows.failures_total))
     _take_note(windows, limits)
-    return [*windows_command(access_point, step, limits, reasons, settings=cell.settings, now_us=now_us), *effects]
+    note = Note("info", "windows", cell.name, windows=limits, cell=cell.bssid)
+    commands = set_command(
+        SetWindows, access_point, lease, limits, reasons, settings=cell.settings, now_us=now_us, note=note
+    )
+    return commands + effects
 
 
 def _decide(
@@ -84,7 +88,7 @@ def _decide(
         sender.no_limit is not None and sender.no_limit.code is Code.NO_RTT_SAMPLE
         for sender in windows.senders.values()
     )
-    is_first = cell.access_point is not None and cell.access_point.windows_sent is None
+    is_first = cell.access_point is not None and cell.access_point.windows_lease.sent is None
     return Reason(Code.NO_RTT_SAMPLE if waits and is_first else Code.NO_STATION_TO_LIMIT), ()
 
 

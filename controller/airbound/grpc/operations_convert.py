@@ -80,7 +80,7 @@ def cell(state: CellState, now_us: int) -> operations_pb2.Cell:
 def _cell_station_flows(
     access_point: AccessPoint, reported: StationFlowState, now_us: int
 ) -> operations_pb2.CellStationFlows:
-    sent = access_point.station_flows_sent
+    sent = access_point.station_flows_lease.sent
     message = operations_pb2.CellStationFlows(state=access_point_pb2.StationFlowState(**reported._asdict()))
     if sent is not None:
         message.sent, message.generation_sent = len(sent.entries), sent.generation
@@ -124,7 +124,7 @@ def _live_flows(state: CellState, mac: Mac) -> list[operations_pb2.LiveFlow]:
 def _cell_edca(
     state: CellState, access_point: AccessPoint, reported: EdcaState, now_us: int
 ) -> operations_pb2.CellEdca:
-    sent, access, parameters = access_point.edca_sent, state.channel_access, state.settings.parameters.edca
+    sent, access, parameters = access_point.edca_lease.sent, state.channel_access, state.settings.parameters.edca
     message = operations_pb2.CellEdca(
         state=access_point_pb2.EdcaState(
             can_set=reported.can_set,
@@ -171,7 +171,7 @@ def _cell_edca(
 def _cell_windows(
     state: CellState, access_point: AccessPoint, reported: WindowState, now_us: int
 ) -> operations_pb2.CellWindows:
-    sent, clamp = access_point.windows_sent, state.windows
+    sent, clamp = access_point.windows_lease.sent, state.windows
     lacking = [sender for sender in clamp.senders.values() if sender.no_agent]
     message = operations_pb2.CellWindows(
         state=access_point_pb2.WindowState(**reported._asdict()),
@@ -235,7 +235,8 @@ def terminal(
     if state.flow_state is not None:
         message.flows_generation_in_force = state.flow_state.generation
         message.flows_failure = state.flow_state.failure
-    message.flows_generation_sent = state.flows_sent.generation if state.flows_sent is not None else 0
+    flows_sent = state.flows_lease.sent
+    message.flows_generation_sent = flows_sent.generation if flows_sent is not None else 0
     return message
 
 
@@ -308,7 +309,7 @@ def _windows_of(
         view.lack.CopyFrom(reason_message(sender.no_agent))
     if no_limit is not None:
         view.no_limit.CopyFrom(reason_message(no_limit))
-    sent = access_point.windows_sent if access_point is not None else None
+    sent = access_point.windows_lease.sent if access_point is not None else None
     limits = [limit for limit in sent.entries if limit.mac == mac] if sent is not None else []
     view.limits.extend(map(window_limit_sent, limits))
     view.decisions.extend(_decision(decision, state.policy) for decision in sender.decisions)

@@ -20,7 +20,7 @@ PAIRS_SHOWN = 256  # of a station
 
 def switch(switch: Switch, now_us: int) -> operations_pb2.Switch:
     """A switch at one moment."""
-    report, sent, cell, rates = switch.report, switch.sent, switch.cell, switch.rates
+    report, sent, cell, rates = switch.report, switch.rules_lease.sent, switch.cell, switch.rates
     message = operations_pb2.Switch(
         datapath_id=switch.name,
         name=switch.stream.principal.name,
@@ -65,7 +65,8 @@ def station_traffic(switches: Switches, mac: Mac) -> Iterator[operations_pb2.Swi
 
 
 def _station(switch: Switch, mac: Mac, rate: StationRate) -> operations_pb2.SwitchStation:
-    rule = next((rule for rule in switch.sent.entries if rule.mac == mac), None) if switch.sent is not None else None
+    sent = switch.rules_lease.sent
+    rule = next((rule for rule in sent.entries if rule.mac == mac), None) if sent is not None else None
     pairs = sorted(rate.pairs.values(), key=lambda pair: (-pair.uplink_bps - pair.downlink_bps, -_bytes(pair)))
     return operations_pb2.SwitchStation(
         datapath_id=switch.name,

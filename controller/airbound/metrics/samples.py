@@ -290,14 +290,14 @@ def _access_point(state: CellState) -> AccessPointSample | None:
     access_point = state.access_point
     if access_point is None:
         return None
-    sent = access_point.edca_sent
+    sent = access_point.edca_lease.sent
     return AccessPointSample(
         access_point.stream.number,
         access_point.stream.principal.name,
         access_point.agent_version,
         access_point.refused_total,
         access_point.malformed_inputs_total,
-        access_point.edca_generation,
+        access_point.edca_lease.in_force,
         sent.entries if sent else (),
         sent.ends_at_us if sent else 0,
         access_point.last_report,
@@ -306,7 +306,7 @@ def _access_point(state: CellState) -> AccessPointSample | None:
 
 
 def _windows(state: CellState, access_point: AccessPoint) -> WindowSample | None:
-    reported, sent, clamp = access_point.windows, access_point.windows_sent, state.windows
+    reported, sent, clamp = access_point.windows, access_point.windows_lease.sent, state.windows
     if reported is None:
         return None
     senders = clamp.senders.values()
@@ -345,7 +345,7 @@ def _senders(state: CellState) -> dict[Mac, SenderSample]:
     """The stations that send by TCP."""
     windows, access_point = state.windows, state.access_point
     least_bytes = dict[Mac, int]()
-    sent = access_point.windows_sent if access_point is not None else None
+    sent = access_point.windows_lease.sent if access_point is not None else None
     for limit in sent.entries if sent is not None else ():
         least_bytes[limit.mac] = min(limit.max_bytes, least_bytes.get(limit.mac, limit.max_bytes))
     found = dict[Mac, SenderSample]()

@@ -38,7 +38,7 @@ class SwitchSample(NamedTuple):
 
 def sample(switch: Switch) -> SwitchSample:
     """A copy, taken in the event loop."""
-    report, sent = switch.report, switch.sent
+    report, sent = switch.report, switch.rules_lease.sent
     bssid = mac_text(switch.bound_to) if switch.bound_to else ""
     if report is None:
         return SwitchSample(switch.name, bssid, (0,) * (len(FAMILIES) - 1))

@@ -176,7 +176,7 @@ def test_a_renewal_has_the_lease_that_is_configured_now_and_the_reason_of_the_se
     assert not [effect for effect in effects if isinstance(effect, SetEdca)]
     renewals = [effect for effect in keep(scenario, 4) if isinstance(effect, SetEdca)]
     assert [(effect.generation, effect.lease_ms, effect.reason.after) for effect in renewals] == [(1, 9_000, 1.0)]
-    sent = cell(scenario).access_point.edca_sent  # type: ignore[union-attr]
+    sent = cell(scenario).access_point.edca_lease.sent  # type: ignore[union-attr]
     assert sent is not None
     assert sent.ends_at_us - sent.renew_at_us == 6 * SECOND_US
 
@@ -567,7 +567,7 @@ class World(Scenario):
             access_point = cell.access_point
             if access_point is None or access_point.closed:
                 continue
-            sent, last = access_point.edca_sent, self.last.get(access_point.stream)
+            sent, last = access_point.edca_lease.sent, self.last.get(access_point.stream)
             assert (sent and (sent.generation, sent.entries)) == (last and (last.generation, last.queues))
             assert cell.due_us
             assert cell.due_us <= cell_due_at_us(cell)
@@ -578,7 +578,7 @@ class World(Scenario):
             )
             if own_report or isinstance(event, ModeSet | Reconfigured) or event == Exempted(cell.name, exempt=True):
                 queues = sent.entries if sent else ()
-                if sent is None or access_point.edca_generation == (sent.generation if queues else 0):
+                if sent is None or access_point.edca_lease.in_force == (sent.generation if queues else 0):
                     assert decide_edca(cell, self.now_us) == []  # it was decided: deciding again gives the same
                 assert cell.edca_reason is not None
                 code = cell.edca_reason.code

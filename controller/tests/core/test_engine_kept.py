@@ -58,7 +58,8 @@ def forget(scenario: Scenario) -> None:
         known.background_uids = frozenset(
             uid for part in known.apps if part.application_class == BACKGROUND for uid in part.uids
         )
-        flows: tuple[Flow, ...] = known.flows_sent.entries if known.flows_sent is not None else ()
+        sent = known.flows_lease.sent
+        flows: tuple[Flow, ...] = sent.entries if sent is not None else ()
         known.paced_uids = frozenset(flow.uid for flow in flows if flow.uid is not None and flow.udp_bps)
 
 

@@ -20,7 +20,7 @@ from airbound.core.cell.terminal import Terminal
 from airbound.core.decisions import decide
 from airbound.core.edca import Category, Edca
 from airbound.core.effects import Bound, StationFlow, WindowLimit
-from airbound.core.leases import SentSet
+from airbound.core.leases import Lease, SentSet
 from airbound.core.overrides import CellOverride, Match
 from airbound.core.parameters import EdcaParameters, Parameters
 from airbound.core.principals import Principal, Stream
@@ -96,16 +96,18 @@ def cell_state(settings: Settings) -> CellState:
             stations_refusal="why not those",
             takes_priorities=True,
         ),
-        edca_sent=SentSet(
-            generation=23,
-            entries=(
-                Edca(Category.BEST_EFFORT, 4, 31, 255, 3),
-                Edca(Category.BEST_EFFORT, 6, 63, 127, 4, announced=True),
-            ),
-            reasons=(Reason(Code.UPLOADS),),
-            lease_us=6_000_000,
-            set_at_us=0,
-            renewed_at_us=NOW_US - 1_500_000,
+        edca_lease=Lease(
+            SentSet(
+                generation=23,
+                entries=(
+                    Edca(Category.BEST_EFFORT, 4, 31, 255, 3),
+                    Edca(Category.BEST_EFFORT, 6, 63, 127, 4, announced=True),
+                ),
+                reasons=(Reason(Code.UPLOADS),),
+                lease_us=6_000_000,
+                set_at_us=0,
+                renewed_at_us=NOW_US - 1_500_000,
+            )
         ),
         windows=WindowState(
             can_set=True,
@@ -118,24 +120,28 @@ def cell_state(settings: Settings) -> CellState:
             limited_segments_total=46,
             limits_max=1,
         ),
-        windows_sent=SentSet(
-            generation=48,
-            entries=(WindowLimit(OTHER_MAC, IPV4, 28_960),),
-            reasons=(Reason(Code.STATIONS_LIMITED),),
-            lease_us=6_000_000,
-            set_at_us=0,
-            renewed_at_us=NOW_US - 1_500_000,
+        windows_lease=Lease(
+            SentSet(
+                generation=48,
+                entries=(WindowLimit(OTHER_MAC, IPV4, 28_960),),
+                reasons=(Reason(Code.STATIONS_LIMITED),),
+                lease_us=6_000_000,
+                set_at_us=0,
+                renewed_at_us=NOW_US - 1_500_000,
+            )
         ),
         station_flows=StationFlowState(
             can_set=True, refusal="why not", generation=61, refused_total=62, flows_max=63, marked_packets_total=64
         ),
-        station_flows_sent=SentSet(
-            generation=65,
-            entries=(StationFlow(MAC, IPV4, Category.VIDEO), StationFlow(MAC, IPV6, Category.VIDEO)),
-            reasons=(Reason(Code.LIVE_FLOWS, after=2),),
-            lease_us=6_000_000,
-            set_at_us=0,
-            renewed_at_us=NOW_US - 1_500_000,
+        station_flows_lease=Lease(
+            SentSet(
+                generation=65,
+                entries=(StationFlow(MAC, IPV4, Category.VIDEO), StationFlow(MAC, IPV6, Category.VIDEO)),
+                reasons=(Reason(Code.LIVE_FLOWS, after=2),),
+                lease_us=6_000_000,
+                set_at_us=0,
+                renewed_at_us=NOW_US - 1_500_000,
+            )
         ),
     )
     near, far = Destination(IPV4, 1, 4000, srtt_us=5000), Destination(IPV6, 1, 8000, srtt_us=9000)
@@ -205,7 +211,7 @@ def terminal_state(cell: CellState | None) -> Terminal:
         no_bounds=Reason(Code.EXEMPT, "x", 1, 2, 3),
         failures_total=19,
         flow_state=FlowState(generation=21, failure="why"),
-        flows_sent=SentSet(22, (), (), 0, 0, 0),
+        flows_lease=Lease(SentSet(22, (), (), 0, 0, 0)),
         classes_chosen={7: 1, None: 3},
     )
 
@@ -318,7 +324,7 @@ def test_a_cells_edca_before_anything_was_decided() -> None:
     assert state.access_point is not None
     assert state.access_point.edca is not None
     state.channel_access, state.edca_reason, state.edca_traffic = ChannelAccess(), None, None
-    state.access_point.edca_sent, state.edca_failures_total = None, 0
+    state.access_point.edca_lease.sent, state.edca_failures_total = None, 0
     own = state.access_point.edca.own
     state.access_point.edca = replace(state.access_point.edca, stations=own)
     missing = [name for name in unset(convert.cell(state, NOW_US).edca) if not name.endswith(".admission")]
@@ -353,7 +359,7 @@ def test_a_cells_edca_before_anything_was_decided() -> None:
 def test_what_remains_of_a_lease(ago_us: int, queues: int, remaining_ms: int) -> None:
     state = cell_state(Settings(Parameters()))
     assert state.access_point is not None
-    sent = state.access_point.edca_sent
+    sent = state.access_point.edca_lease.sent
     assert sent is not None
     sent.renewed_at_us, sent.entries = NOW_US - ago_us, sent.entries[:queues]
     message = convert.cell(state, NOW_US).edca
@@ -472,7 +478,7 @@ def test_every_field_of_a_terminal(policy: Any) -> None:
 def test_a_terminal_in_no_cell() -> None:
     settings = Settings(Parameters())
     state = terminal_state(None)
-    state.sent = state.no_bounds = state.flow_state = state.flows_sent = None
+    state.sent = state.no_bounds = state.flow_state = state.flows_lease.sent = None
     state.classes_chosen = {}
     message = convert.terminal(state, None, settings, NOW_US)
     assert unset(message) == [

@@ -1,47 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """An access point's agent, and what it was sent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airbound.core.addresses import Mac
 from airbound.core.cell.reporter import Reporter
 from airbound.core.edca import Edca
 from airbound.core.effects import StationFlow, WindowLimit
-from airbound.core.leases import SentSet, Step, next_step
-from airbound.core.reports import EdcaState, StationFlowState, WindowState
+from airbound.core.leases import Lease
+from airbound.core.reports import AccessPointReport, EdcaState, StationFlowState, WindowState
 
 
 @dataclass(slots=True, eq=False)
 class AccessPoint(Reporter):
-    """An access point's agent on one stream, for one cell."""
+    """An access point's agent on one stream, for one cell. The states are as they were reported last."""
 
     bssid: Mac = b""  # of the cell that it reports; empty before its first report is taken, and after its cell
-    edca: EdcaState | None = None  # as it was reported last
-    edca_sent: SentSet[Edca] | None = None
-    windows: WindowState | None = None  # as it was reported last
-    windows_sent: SentSet[WindowLimit] | None = None
-    station_flows: StationFlowState | None = None  # as it was reported last
-    station_flows_sent: SentSet[StationFlow] | None = None
+    edca: EdcaState | None = None
+    edca_lease: Lease[Edca] = field(default_factory=Lease)
+    windows: WindowState | None = None
+    windows_lease: Lease[WindowLimit] = field(default_factory=Lease)
+    station_flows: StationFlowState | None = None
+    station_flows_lease: Lease[StationFlow] = field(default_factory=Lease)
 
-    @property
-    def windows_generation(self) -> int:
-        """Generation of the limits of windows in force; 0 while there are none."""
-        return self.windows.generation if self.windows else 0
-
-    @property
-    def edca_generation(self) -> int:
-        """Generation of the EDCA parameters in force; 0 while the access point's own are."""
-        return self.edca.generation if self.edca else 0
-
-    def edca_step(self, queues: tuple[Edca, ...], now_us: int) -> Step:
-        """What to send if these are to be the parameters in force."""
-        return next_step(self.edca_sent, queues, self.edca_generation, self.reported_at_us, now_us)
-
-    def windows_step(self, limits: tuple[WindowLimit, ...], now_us: int) -> Step:
-        """What to send if these are to be the limits in force."""
-        return next_step(self.windows_sent, limits, self.windows_generation, self.reported_at_us, now_us)
-
-    def station_flows_step(self, flows: tuple[StationFlow, ...], now_us: int) -> Step:
-        """What to send if these are to be the flows in force."""
-        in_force = self.station_flows.generation if self.station_flows else 0
-        return next_step(self.station_flows_sent, flows, in_force, self.reported_at_us, now_us)
+    def accept(self, report: AccessPointReport, octets: bytes) -> None:
+        """Take in what a report whose order was accepted says of the agent itself."""
+        self.last_report = octets
+        self.agent_version, self.malformed_inputs_total = report.agent_version, report.malformed_inputs_total
+        self.edca, self.windows, self.station_flows = report.edca, report.windows, report.station_flows
+        self.edca_lease.in_force = report.edca.generation if report.edca else 0
+        self.windows_lease.in_force = report.windows.generation if report.windows else 0
+        self.station_flows_lease.in_force = report.station_flows.generation if report.station_flows else 0

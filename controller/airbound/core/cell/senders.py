@@ -93,9 +93,9 @@ class StationSenders:
         wants, the others would be given the rest, and it would have less from second to second.
         """
         sender = self.senders.get(mac)
-        if sender is None or not sender.limited or access_point is None or access_point.windows_sent is None:
+        if sender is None or not sender.limited or access_point is None or access_point.windows_lease.sent is None:
             return False
-        in_force = access_point.windows_generation == access_point.windows_sent.generation
+        in_force = access_point.windows_lease.in_force == access_point.windows_lease.sent.generation
         return in_force and sender.fills_its_window(payload_bytes_per_s)
 
     def take(

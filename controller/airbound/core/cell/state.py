@@ -452,7 +452,7 @@ class CellState:
 
     def is_bounded(self) -> bool:
         """Whether bounds or limits of windows are in force, by the last reports."""
-        limits = self.access_point.windows_generation if self.access_point is not None else 0
+        limits = self.access_point.windows_lease.in_force if self.access_point is not None else 0
         return limits > 0 or any(terminal.generation_in_force for terminal in self.terminals.values())
 
     # Time

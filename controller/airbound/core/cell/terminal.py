@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airbound.core.cell.delivered import Delivered
 from airbound.core.cell.reporter import Reporter
 from airbound.core.cell.sender import Paused, Sender
+from airbound.core.leases import Lease
 from airbound.core.reports import (
     NO_AGENT,
     NO_FLOWS,
@@ -63,8 +64,8 @@ class Terminal(Reporter, Sender):
     bursts: tuple[AppPart, ...] = ()  # each that is a burst, while its destination is kept; without present counters
     flow_abilities: FlowAbilities = NO_FLOWS
     flow_state: FlowState | None = None  # as it was reported last
-    flows_sent: SentSet[Flow] | None = None
-    paced_uids: frozenset[int] = frozenset()  # whose UDP has a rate in flows_sent
+    flows_lease: Lease[Flow] = field(default_factory=Lease)
+    paced_uids: frozenset[int] = frozenset()  # whose UDP has a rate in the flows that were sent
     flows_applied_at_us: int = 0  # the same of flows as applied_at_us of bounds
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
@@ -85,24 +86,21 @@ class Terminal(Reporter, Sender):
         return self.sent.generation if self.sent else 0
 
     @property
-    def flows_generation(self) -> int:
-        """Generation of the flows in force; 0 while there are none."""
-        return self.flow_state.generation if self.flow_state else 0
-
-    @property
     def has_flows(self) -> bool:
         """Whether it was sent flows, and none that end them since."""
-        return self.flows_sent is not None and bool(self.flows_sent.entries)
+        sent = self.flows_lease.sent
+        return sent is not None and bool(sent.entries)
 
     def _take_flows(self, state: FlowState | None, now_us: int) -> None:
-        generation, before, sent = state.generation if state else 0, self.flows_generation, self.flows_sent
-        if sent is None or not sent.entries or generation == sent.generation or generation != before:
+        generation, lease = state.generation if state else 0, self.flows_lease
+        sent = lease.sent
+        if sent is None or not sent.entries or generation == sent.generation or generation != lease.in_force:
             self.flows_applied_at_us = now_us
-        self.flow_state = state
+        self.flow_state, lease.in_force = state, generation
 
     def ignores_flows(self) -> bool:
         """Whether it goes on reporting, and for longer than two leases has not reported in force what it was sent."""
-        sent = self.flows_sent
+        sent = self.flows_lease.sent
         if sent is None or not sent.entries:
             return False
         return self.reported_at_us - self.flows_applied_at_us > 2 * sent.lease_us
