@@ -5,7 +5,7 @@ of a second, and much more in the lab's guest.
 
 from typing import TYPE_CHECKING
 
-from airbound.grpc.server import ListenError
+from airbound.grpc.endpoints import ListenError
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.options import Metrics
 from airbound.runtime import log

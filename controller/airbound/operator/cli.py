@@ -385,7 +385,7 @@ def _controller(arguments: argparse.Namespace) -> int:
 
     from airbound import daemon
     from airbound.grpc import core_log
-    from airbound.grpc.server import ListenError
+    from airbound.grpc.endpoints import ListenError
     from airbound.pki.errors import PkiError
     from airbound.runtime import log
     from airbound.store.types import StoreError

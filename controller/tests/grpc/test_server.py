@@ -23,7 +23,7 @@ from airbound.core.parameters import Parameters
 from airbound.grpc import server
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.operations_service import OperationsService
-from airbound.grpc.server import OPERATIONS_SERVICE
+from airbound.grpc.operators_server import OPERATIONS_SERVICE
 from airbound.runtime.runner import Runner
 from airbound.v1 import operations_pb2, operations_pb2_grpc
 from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone

@@ -15,7 +15,7 @@ import pytest
 
 from airbound.core.engine import Engine
 from airbound.core.parameters import Parameters
-from airbound.grpc.server import ListenError
+from airbound.grpc.endpoints import ListenError
 from airbound.metrics import served
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.options import Metrics
