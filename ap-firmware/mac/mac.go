@@ -28,6 +28,18 @@ func FromOctets(from []byte) (Address, error) {
 	return address, nil
 }
 
+// StationFromOctets is FromOctets for the address of one station: neither none nor a group's.
+func StationFromOctets(from []byte) (Address, error) {
+	address, err := FromOctets(from)
+	if err != nil {
+		return address, err
+	}
+	if address.IsZero() || address[0]&1 != 0 {
+		return Address{}, fmt.Errorf("%s is no station's", address)
+	}
+	return address, nil
+}
+
 // Parse reads six hexadecimal octets with colons, in lower or upper case.
 func Parse(text string) (Address, error) {
 	const form = "00:00:00:00:00:00"

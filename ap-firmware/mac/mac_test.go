@@ -50,6 +50,20 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestStationFromOctets(t *testing.T) {
+	t.Parallel()
+	if got, err := mac.StationFromOctets([]byte{2, 0, 0, 0, 1, 0}); err != nil || got != (mac.Address{2, 0, 0, 0, 1}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for name, octets := range map[string][]byte{
+		"none": make([]byte, 6), "a group's": {1, 0, 0x5e, 0, 0, 1}, "short": {2, 0, 0, 0, 1},
+	} {
+		if got, err := mac.StationFromOctets(octets); err == nil || !got.IsZero() {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add("02:00:00:00:01:00")
 	f.Add("AA:BB:CC:DD:EE:FF")

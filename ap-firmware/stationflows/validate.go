@@ -44,12 +44,9 @@ func compare(a, b Flow) int {
 }
 
 func flowOf(message *airboundv1.StationFlow) (Flow, error) {
-	station, err := mac.FromOctets(message.GetMac())
+	station, err := mac.StationFromOctets(message.GetMac())
 	if err != nil {
 		return Flow{}, fmt.Errorf("mac: %w", err)
-	}
-	if station.IsZero() || station[0]&1 != 0 {
-		return Flow{}, fmt.Errorf("mac: %s is no station's", station)
 	}
 	address, err := addressOf(message.GetAddress())
 	if err != nil {

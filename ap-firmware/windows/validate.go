@@ -51,12 +51,9 @@ func addressText(address netip.Addr) string {
 }
 
 func limitOf(message *airboundv1.WindowLimit) (Limit, error) {
-	station, err := mac.FromOctets(message.GetMac())
+	station, err := mac.StationFromOctets(message.GetMac())
 	if err != nil {
 		return Limit{}, fmt.Errorf("mac: %w", err)
-	}
-	if station.IsZero() || station[0]&1 != 0 {
-		return Limit{}, fmt.Errorf("mac: %s is no station's", station)
 	}
 	address, err := addressOf(message.GetAddress())
 	if err != nil {
