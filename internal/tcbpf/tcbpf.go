@@ -7,6 +7,7 @@ package tcbpf
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -84,6 +85,34 @@ func (a *Attacher) Attach(index uint32, programs ...Program) (Attachment, error)
 		}
 	}
 	return attachClsact(index, a.Agent, a.Priority, programs)
+}
+
+// Keep makes sure that programs are at the interfaces of these indexes and at no other; attached are those that there
+// are. It returns whether programs were brought to an interface, also beside an error.
+func (a *Attacher) Keep(
+	attached map[uint32]Attachment, indexes []uint32, programs ...Program,
+) (changed bool, err error) {
+	for index, there := range attached {
+		if !slices.Contains(indexes, index) {
+			_ = there.Close() // The interface is gone, most often.
+			delete(attached, index)
+		}
+	}
+	for _, index := range indexes {
+		if there := attached[index]; there != nil {
+			if there.IsLive() {
+				continue
+			}
+			_ = there.Close() // There is nothing left of it.
+			delete(attached, index)
+		}
+		there, err := a.Attach(index, programs...)
+		if err != nil {
+			return changed, err
+		}
+		attached[index], changed = there, true
+	}
+	return changed, nil
 }
 
 // Release ends the guard: nothing is attached any more.

@@ -9,7 +9,6 @@ package tcbpf
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -119,7 +118,9 @@ func (k *Kernel) set(name string, indexes []uint32, flows []stationflows.Flow, d
 	if err := m.write(flows, deadlineNS); err != nil {
 		return err
 	}
-	return m.attach(&k.attacher, indexes)
+	_, err := k.attacher.Keep(m.attached, indexes,
+		tcbpf.Program{Program: m.objects.AirboundMark, Place: tcbpf.Egress, Role: "mark"})
+	return err
 }
 
 // End ends what is in the kernel for a BSS.
@@ -190,31 +191,6 @@ func load() (*marks, error) {
 		return nil, tcbpf.Explain("load the program that gives packets a category", err)
 	}
 	return m, nil
-}
-
-func (m *marks) attach(attacher *tcbpf.Attacher, indexes []uint32) error {
-	for index, attached := range m.attached {
-		if !slices.Contains(indexes, index) {
-			_ = attached.Close() // The interface is gone, most often.
-			delete(m.attached, index)
-		}
-	}
-	for _, index := range indexes {
-		if attached := m.attached[index]; attached != nil {
-			if attached.IsLive() {
-				continue
-			}
-			_ = attached.Close() // There is nothing left of it.
-			delete(m.attached, index)
-		}
-		attached, err := attacher.Attach(index,
-			tcbpf.Program{Program: m.objects.AirboundMark, Place: tcbpf.Egress, Role: "mark"})
-		if err != nil {
-			return err
-		}
-		m.attached[index] = attached
-	}
-	return nil
 }
 
 func keyOf(flow stationflows.Flow) markMarkKey {

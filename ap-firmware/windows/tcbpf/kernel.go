@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"sync"
 
@@ -170,35 +169,24 @@ func (k *Kernel) Attach(name string, indexes []uint32) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if len(indexes) == 0 {
-		found, err := net.InterfaceByName(name)
+		found, err := tcbpf.IndexOf(name)
 		if err != nil {
-			return fmt.Errorf("find %s: %w", name, err)
+			return err
 		}
-		indexes = []uint32{uint32(found.Index)} //nolint:gosec // the kernel's are positive
+		indexes = []uint32{found}
 	}
 	b, err := k.bss(name)
 	if err != nil {
 		return err
 	}
-	for index, attached := range b.attached {
-		if !slices.Contains(indexes, index) {
-			_ = attached.Close() // The interface is gone, most often.
-			delete(b.attached, index)
-		}
+	changed, err := k.attacher.Keep(b.attached, indexes,
+		tcbpf.Program{Program: k.objects.AirboundUp, Place: tcbpf.Ingress, Role: "up"},
+		tcbpf.Program{Program: k.objects.AirboundDown, Place: tcbpf.Egress, Role: "down"})
+	if changed { // Packets may have passed there unseen.
+		k.state.Epoch++
+		err = errors.Join(err, k.writeState())
 	}
-	for _, index := range indexes {
-		if attached := b.attached[index]; attached != nil {
-			if attached.IsLive() {
-				continue
-			}
-			_ = attached.Close() // There is nothing left of it.
-			delete(b.attached, index)
-		}
-		if err := k.attach(b, index); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (k *Kernel) bss(name string) (*bss, error) {
@@ -216,19 +204,6 @@ func (k *Kernel) bss(name string) (*bss, error) {
 	b := &bss{lease: uint32(lease), attached: map[uint32]tcbpf.Attachment{}} //nolint:gosec // an index of an array
 	k.bsss[name] = b
 	return b, nil
-}
-
-// attach brings the programs to an interface. Packets may have passed there unseen.
-func (k *Kernel) attach(b *bss, index uint32) error {
-	attached, err := k.attacher.Attach(index,
-		tcbpf.Program{Program: k.objects.AirboundUp, Place: tcbpf.Ingress, Role: "up"},
-		tcbpf.Program{Program: k.objects.AirboundDown, Place: tcbpf.Egress, Role: "down"})
-	if err != nil {
-		return err
-	}
-	b.attached[index] = attached
-	k.state.Epoch++
-	return k.writeState()
 }
 
 // Detach ends what is there for a BSS.
