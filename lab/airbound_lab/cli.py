@@ -238,7 +238,7 @@ def _parser() -> argparse.ArgumentParser:
     plot.add_argument(
         "--directory", type=Path, default=Path(), metavar="DIR", help="where the pictures go (default: here)"
     )
-    plot.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    arguments.add_picture_format(plot)
 
     _add_studies(
         arguments.command(commands, "study", None, help="repeat a published study, or check the controller's estimates")
@@ -263,7 +263,7 @@ def _add_studies(parser: argparse.ArgumentParser) -> None:
     two.add_argument("--seeds", type=arguments.numbers, metavar="A..B", help="default: 1..10")
     two.add_argument("--results", type=Path, metavar="FILE", help="read what an earlier --json wrote, run nothing")
     two.add_argument("--directory", type=Path, metavar="DIR", help="draw two-phones.svg there")
-    two.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    arguments.add_picture_format(two)
     _add_setting(two)
     paper_study.add(studies)
     capacity_study.add(studies)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from airbound_lab.errors import UsageError
 
@@ -21,3 +22,8 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write a document as JSON. Raises as `write`."""
+    write(path, json.dumps(document, indent=1, allow_nan=False) + "\n")

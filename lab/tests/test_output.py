@@ -22,3 +22,10 @@ def test_a_file_that_cannot_be_written_is_named_with_the_cause(tmp_path: Path) -
     path = tmp_path / "none" / "page.html"
     with pytest.raises(UsageError, match=re.escape(f"cannot write {path}: No such file or directory")):
         output.write(path, "")
+
+
+def test_a_document_is_json_without_nan(tmp_path: Path) -> None:
+    output.write_json(tmp_path / "figures.json", {"a": [1.5, None]})
+    assert (tmp_path / "figures.json").read_text(encoding="utf-8") == '{\n "a": [\n  1.5,\n  null\n ]\n}\n'
+    with pytest.raises(ValueError, match="JSON"):
+        output.write_json(tmp_path / "nan.json", float("nan"))

@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
         "--seeds", type=arguments.numbers, default=PLAIN.seeds, metavar="A..B", help="trials of video (default: 1..10)"
     )
     option("--pictures", type=Path, metavar="DIR", help="draw there")
-    option("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    arguments.add_picture_format(parser)
     study.add_options(parser, Path("out/applications"))
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -58,6 +57,6 @@ def execute(
         return
     document = report([(case, made.found[case]) for case in cases if case in made.found])
     if options.json is not None:
-        output.write(options.json, json.dumps(document, indent=1, allow_nan=False) + "\n")
+        output.write_json(options.json, document)
         print(options.json)
     made.check()

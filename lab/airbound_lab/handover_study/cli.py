@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,7 +64,7 @@ def add(commands: Any) -> None:
     option("--kernel-line", choices=KERNEL_LINES, default="6.12", help="default: %(default)s")
     option("--directory", type=Path, default=Path("out/handover"), metavar="DIR", help="default: %(default)s")
     option("--pictures", type=Path, metavar="DIR", help="where the pictures go (default: that of --directory)")
-    option("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    arguments.add_picture_format(parser)
     option("--json", type=Path, metavar="FILE", help="write all figures here")
     option("--csv", type=Path, metavar="FILE", help="write every record's times here")
     option("--logs", type=Path, metavar="DIR", help="keep each guest's directory here")
@@ -105,9 +104,11 @@ def execute_command(options: argparse.Namespace) -> None:
     print(tables.text(statements.rows(checked)))
     if options.json is not None:
         document = table.document(by_case, [statements.document(each) for each in checked])
-        _write(options.json, json.dumps(document, indent=1, allow_nan=False) + "\n")
+        output.write_json(options.json, document)
+        print(options.json)
     if options.csv is not None:
-        _write(options.csv, table.records_csv({lane: found[lane] for lane in wanted}))
+        output.write(options.csv, table.records_csv({lane: found[lane] for lane in wanted}))
+        print(options.csv)
     from airbound_lab.handover_study import plot as pictures
     from airbound_lab.report import plot
 
@@ -136,8 +137,3 @@ def _setting(options: argparse.Namespace) -> execute.Setting:
 
 def _progress(done: int, wanted: int) -> None:
     print(f"airbound-lab: {done} of {wanted} run", file=sys.stderr)
-
-
-def _write(path: Path, text: str) -> None:
-    output.write(path, text)
-    print(path)

@@ -64,7 +64,7 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     option("--seeds", type=arguments.numbers, default=PLAIN.seeds, metavar="A..B", help="default: 1..3")
     option("--pictures", type=Path, metavar="DIR", help="draw there")
-    option("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    arguments.add_picture_format(parser)
     study.add_options(parser, Path("out/http"))
 
 

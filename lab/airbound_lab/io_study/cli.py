@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -122,7 +121,7 @@ def execute_command(options: argparse.Namespace) -> None:
         _draw(found, options.pictures or options.directory, options.format)
         document = [asdict(one) for one in figures]
     if options.json is not None:
-        output.write(options.json, json.dumps(document, indent=1, allow_nan=False) + "\n")
+        output.write_json(options.json, document)
         print(options.json)
 
 

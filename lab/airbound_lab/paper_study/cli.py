@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +52,7 @@ def add(commands: Any) -> None:
     option("--warmup-seconds", type=int, default=10, metavar="S", help="of them not measured (default: %(default)s)")
     option("--without-series", action="store_true", help="leave out what the paper shows over time")
     option("--pictures", type=Path, metavar="DIR", help="where the pictures go (default: that of --directory)")
-    option("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    arguments.add_picture_format(parser)
     option("--json", type=Path, metavar="FILE", help="write figures and statements here")
     batch.add_options(parser, Path("out/paper"))
 
@@ -76,7 +75,7 @@ def execute_command(options: argparse.Namespace) -> None:
         print(tables.text(statements.rows(statements.all_of(chosen, rate_control, made.found))))
         print()
     if options.json is not None:
-        output.write(options.json, json.dumps(table.document(chosen, made.found), indent=1, allow_nan=False) + "\n")
+        output.write_json(options.json, table.document(chosen, made.found))
         print(options.json)
     _draw(chosen, made.found, options)
     made.check()

@@ -44,6 +44,11 @@ def command(
     return parser
 
 
+def add_picture_format(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the format of pictures."""
+    parser.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
+
+
 def add_guests(parser: argparse.ArgumentParser) -> None:
     """Add the options of how guests are run."""
     add = parser.add_argument

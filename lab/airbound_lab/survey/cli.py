@@ -40,7 +40,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--span", type=arguments.window, metavar="FROM_S,LENGTH_S", help="draw this part, s since the beginning"
     )
-    parser.add_argument("--format", choices=("svg", "png"), default="svg", help="default: svg")
+    arguments.add_picture_format(parser)
 
 
 def execute_command(options: argparse.Namespace) -> None:
