@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from google.protobuf.message import Message
 
 from airbound.core.addresses import exempt_cell
 from airbound.grpc.events_service import EventsService
@@ -19,12 +21,12 @@ from airbound.v1 import events_pb2, live_pb2, operations_pb2, replicas_pb2
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-    from google.protobuf.message import Message
-
     from airbound.grpc.operations_service import Choices
     from airbound.replica.node import Node
     from airbound.runtime.in_force import InForce
     from airbound.runtime.runner import Runner
+
+ResponseT = TypeVar("ResponseT", bound=Message)
 
 WATCH_OTHERS_S = 1.0
 
@@ -205,34 +207,36 @@ class ReplicatedOperations(OperationsService):
         self, request: operations_pb2.ListStationsRequest, context: Any
     ) -> operations_pb2.ListStationsResponse:
         """The stations of one cell."""
-        return await self._first("ListStations", request, operations_pb2.ListStationsResponse, context)  # type: ignore[no-any-return]
+        return await self._first("ListStations", request, operations_pb2.ListStationsResponse, context)
 
     async def ExplainCell(
         self, request: operations_pb2.ExplainCellRequest, context: Any
     ) -> operations_pb2.ExplainCellResponse:
         """A cell's state and what its access point's EDCA parameters follow from."""
-        return await self._first("ExplainCell", request, operations_pb2.ExplainCellResponse, context)  # type: ignore[no-any-return]
+        return await self._first("ExplainCell", request, operations_pb2.ExplainCellResponse, context)
 
     async def ExplainStation(
         self, request: operations_pb2.ExplainStationRequest, context: Any
     ) -> operations_pb2.ExplainStationResponse:
         """A station, and the limits of its windows and what they follow from."""
-        return await self._first("ExplainStation", request, operations_pb2.ExplainStationResponse, context)  # type: ignore[no-any-return]
+        return await self._first("ExplainStation", request, operations_pb2.ExplainStationResponse, context)
 
     async def ExplainTerminal(
         self, request: operations_pb2.ExplainTerminalRequest, context: Any
     ) -> operations_pb2.ExplainTerminalResponse:
         """A terminal's bounds and what they follow from."""
-        return await self._first("ExplainTerminal", request, operations_pb2.ExplainTerminalResponse, context)  # type: ignore[no-any-return]
+        return await self._first("ExplainTerminal", request, operations_pb2.ExplainTerminalResponse, context)
 
-    async def _first(self, method: str, request: Any, response: Any, context: Any) -> Any:
+    async def _first(self, method: str, request: Any, response: type[ResponseT], context: Any) -> ResponseT:
         """The first response, ours or another's."""
         async with aclosing(self.of_one(method, request, response, context)) as responses:
             async for found in responses:
                 return found
         raise AssertionError  # `of_one` aborts if there is none
 
-    async def of_one(self, method: str, request: Any, response: Any, context: Any) -> AsyncGenerator[Any, None]:
+    async def of_one(
+        self, method: str, request: Any, response: type[ResponseT], context: Any
+    ) -> AsyncGenerator[ResponseT, None]:
         """The responses of the replica that does not refuse: this one, or another."""
         answering = Answering()
         try:
