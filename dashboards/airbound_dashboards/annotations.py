@@ -11,6 +11,11 @@ _CELL = (
 _TERMINAL = (
     'sum by (action, reason) (increase(airbound_terminal_decisions_total{terminal="$terminal"}[$__rate_interval])) > 0'
 )
+_CONTROL_INFO = 'airbound_cell_control_info{bssid="$bssid"}'
+_MODE = (  # in force now and not a moment ago, when another one was
+    f"max by (mode) ({_CONTROL_INFO}) unless on (mode) max by (mode) ({_CONTROL_INFO} offset $__rate_interval)"
+    f" and on () max({_CONTROL_INFO} offset $__rate_interval)"
+)
 _CONFIGURATION = (
     "1000 * max by (instance, hash)"
     " (airbound_config_applied_timestamp_seconds * on (instance) group_left (hash) airbound_config_info)"
@@ -25,6 +30,11 @@ def cell_decisions() -> AnnotationQuery:
 def terminal_decisions() -> AnnotationQuery:
     """Bounds of a terminal that were set or released."""
     return _annotation("Decisions", _TERMINAL, "bounds {{action}}", "{{reason}}", "#3274d9")
+
+
+def modes() -> AnnotationQuery:
+    """Switches of a cell between observe and control."""
+    return _annotation("Mode", _MODE, "mode: {{mode}}", "from here on the cell is in {{mode}}", "#e0752d")
 
 
 def configurations() -> AnnotationQuery:

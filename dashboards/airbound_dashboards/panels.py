@@ -54,6 +54,9 @@ FAIRNESS_STEPS: Steps = ((None, BAD), (0.6, WARN), (0.8, GOOD))
 NONE_IS_GOOD: Steps = ((None, GOOD), (1, BAD))
 SOME_IS_GOOD: Steps = ((None, BAD), (1, GOOD))
 RPM_STEPS: Steps = ((None, BAD), (200, WARN), (1000, GOOD))
+# Changes of less than 2 % say nothing here: `airbound check` measures smaller ones.
+MORE_IS_GOOD: Steps = ((None, BAD), (-0.02, "#8a96a3"), (0.02, GOOD))
+LESS_IS_GOOD: Steps = ((None, GOOD), (-0.02, "#8a96a3"), (0.02, BAD))
 LATENCY_STEPS: Steps = ((None, GOOD), (0.02, WARN), (0.1, BAD))
 
 Builder = TypeVar("Builder", bound=Any)
@@ -123,8 +126,9 @@ def value(
     steps: Steps = NO_STEPS,
     decimals: int | None = None,
     name: bool = False,
+    none: str = "none",
 ) -> stat.Panel:
-    """One large number, or the name of the only series."""
+    """One large number, or the name of the only series; `none` stands there if there is no data."""
     made = _common(stat.Panel(), title, description, query, w, h)
     made = (
         made.unit(unit)
@@ -133,7 +137,7 @@ def value(
         .graph_mode(BigValueGraphMode.NONE if name or query.instant else BigValueGraphMode.AREA)
         .text_mode(BigValueTextMode.NAME if name else BigValueTextMode.VALUE)
         .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).values(False))
-        .no_value("none")
+        .no_value(none)
     )
     return made.decimals(decimals) if decimals is not None else made
 

@@ -38,6 +38,9 @@ READY = (  # what the tests need beside data for each query
     "sum(increase(airbound_streams_opened_total[10m])) > 0",
     "sum(increase(airbound_streams_closed_total[10m])) > 0",
     "sum(up) == 2",
+    # It was switched to observe, and back.
+    f'max_over_time(airbound_cell_control_info{{bssid="{CONTROLLED}", mode="observe"}}[10m])',
+    f'airbound_cell_control_info{{bssid="{CONTROLLED}", mode="control"}}',
 )
 
 
@@ -113,18 +116,23 @@ def missing(live: LiveSite, now_s: float) -> list[str]:
     return unready or without_data(prometheus, span_until(live, now_s))
 
 
+def _now_s() -> float:
+    """Whole seconds: Prometheus takes and returns milliseconds, and what is rounded may be after the span's end."""
+    return float(math.floor(time.time()))
+
+
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSite]:
     made = LiveSite(tmp_path_factory.mktemp("site"))
     try:
         made.start()
-        now_s = time.time()
+        now_s = _now_s()
         until_s = now_s + READY_WITHIN_S
         while absent := missing(made, now_s):
             made.check()
             assert now_s < until_s, f"nothing in time: {absent}"
             time.sleep(0.25)
-            now_s = time.time()
+            now_s = _now_s()
         made.ready_s = now_s
         yield made
     finally:

@@ -12,7 +12,7 @@ from airbound_dashboards import fill
 from airbound_dashboards.api import Prometheus, QueryError
 from airbound_dashboards.chosen import Span, answer, choices
 from airbound_dashboards.live.complete import Asked, boards, queries, values
-from airbound_dashboards.live.site import CONTROLLED, WATCHED
+from airbound_dashboards.live.site import COMPARED, CONTROLLED, WATCHED
 
 BOARDS = boards()
 
@@ -68,6 +68,78 @@ def test_an_annotation_returns_events_with_the_labels_of_its_text(
     if annotation.get("useValueForTime"):
         now_ms = span.to_s * 1000
         assert all(now_ms - 3_600_000 < value <= now_ms for series in found for _, value in series.points)
+
+
+def panel(title: str) -> dict[str, Any]:
+    (found,) = [panel for panel in BOARDS["cell"]["panels"] if panel["title"] == title]
+    return found  # type: ignore[no-any-return]
+
+
+def shown(title: str, bssid: str, prometheus: Prometheus, span: Span) -> dict[str, list[tuple[dict[str, str], float]]]:
+    """What the queries of a panel of *Cell* return for a cell: of each, by its letter, labels and value."""
+    found = {}
+    for target in panel(title)["targets"]:
+        series = answer(target, {"bssid": bssid}, prometheus, span)
+        found[target["refId"]] = [(one.labels, one.points[-1][1]) for one in series]
+    return found
+
+
+def test_hours_are_compared_where_the_same_number_sent(prometheus: Prometheus, span: Span) -> None:
+    """Of `_pasts`: with two and four senders, (30 * 4 + 60 * 3) MB/s today, and (30 * 2 + 60 * 2) MB/s as yesterday."""
+    expected = {
+        "Carried: since yesterday": 300 / 180 - 1,
+        "RTT: since yesterday": (30 * 0.02 + 60 * 0.04) / (30 * 0.1 + 60 * 0.2) - 1,
+        "Compared with yesterday": 90 / 120,
+    }
+    for title, value in expected.items():
+        (((_, found),),) = shown(title, COMPARED, prometheus, span).values()
+        assert found == pytest.approx(value), title
+    hours = shown("The last hour and yesterday", COMPARED, prometheus, span)
+    by_hour = {ref: {labels["hour"]: value for labels, value in found} for ref, found in hours.items()}
+    assert by_hour == {
+        "A": {
+            "the last hour": pytest.approx(8e6 * (30 * 4 + 60 * 3 + 30 * 1) / 120),
+            "the same of yesterday": pytest.approx(8e6 * (10 * 2 + 50 * 2 + 20 * 9) / 80),
+        },
+        "B": {
+            "the last hour": pytest.approx((30 * 0.02 + 60 * 0.04 + 30 * 0.5) / 120),
+            "the same of yesterday": pytest.approx((10 * 0.1 + 50 * 0.2 + 20 * 0.01) / 80),
+        },
+        "C": {
+            "the last hour": pytest.approx((30 * 2 + 60 * 4 + 30 * 9) / 120),
+            "the same of yesterday": pytest.approx((10 * 2 + 50 * 4 + 20 * 5) / 80),
+        },
+        "D": {"the last hour": 1, "the same of yesterday": 20 / 80},
+        "E": {"the last hour": 1, "the same of yesterday": 1},
+    }
+    never_controlled = shown("The last hour and yesterday", CONTROLLED, prometheus, span)["D"]
+    assert {labels["hour"]: value for labels, value in never_controlled}["the same of yesterday"] == 0
+
+
+def test_a_comparison_without_data_says_so(prometheus: Prometheus, span: Span) -> None:
+    """`watched` was always in observe, and is of today."""
+    for title in ("Carried: control against observe", "RTT: control against observe"):
+        assert shown(title, WATCHED, prometheus, span) == {"A": []}
+        assert panel(title)["fieldConfig"]["defaults"]["noValue"] == "not known yet"
+    for title in ("Carried: since yesterday", "RTT: since yesterday", "Compared with yesterday"):
+        assert shown(title, WATCHED, prometheus, span) == {"A": []}
+        assert panel(title)["fieldConfig"]["defaults"]["noValue"] == "no data of both hours yet"
+    hours = shown("The last hour and yesterday", WATCHED, prometheus, span)
+    assert {labels["hour"] for found in hours.values() for labels, _ in found} == {"the last hour"}
+
+
+def test_a_switch_of_the_mode_is_marked_where_it_was_and_nowhere_else(prometheus: Prometheus, span: Span) -> None:
+    (annotation,) = [each for each in BOARDS["cell"]["annotations"]["list"] if each["name"] == "Mode"]
+
+    def marked(bssid: str) -> dict[str, int]:
+        expr = fill.fill(annotation["expr"], {"bssid": bssid, **span.values()})
+        return {
+            one.labels["mode"]: len(one.points) for one in prometheus.range(expr, span.from_s, span.to_s, span.step_s)
+        }
+
+    assert set(marked(CONTROLLED)) == {"observe", "control"}
+    assert max(marked(CONTROLLED).values()) <= 8 / span.step_s + 1  # for a $__rate_interval
+    assert not marked(WATCHED)
 
 
 @pytest.mark.parametrize("name", BOARDS)

@@ -12,6 +12,8 @@ from airbound_dashboards.panels import (
     DBM,
     EVENTS,
     FAIRNESS_STEPS,
+    LESS_IS_GOOD,
+    MORE_IS_GOOD,
     RATIO,
     RATIO_STEPS,
     RPM,
@@ -33,8 +35,9 @@ def cell() -> Dashboard:
     """The dashboard *Cell*."""
     made = board("Cell", links.CELL, "One cell: who sends, how full the air is, and what the controller does about it.")
     made = made.with_variable(variables.datasource()).with_variable(variables.cell())
-    made = made.annotation(annotations.cell_decisions()).annotation(annotations.configurations())
-    return _terminals(_senders(_traffic(_stations(_now(made)))))
+    made = made.annotation(annotations.modes()).annotation(annotations.cell_decisions())
+    made = made.annotation(annotations.configurations())
+    return _terminals(_senders(_traffic(_gain(_stations(_now(made))))))
 
 
 def _now(made: Dashboard) -> Dashboard:
@@ -80,11 +83,52 @@ def _stations(made: Dashboard) -> Dashboard:
              q.STATIONS, key="station", w=24, h=9, units={"uplink": BITS, "air": SHARE, "signal": DBM, "PHY up": BITS,
                                                           "PHY down": BITS, "retries/s": COUNT, "limit": BYTES,
                                                           "no limit for": SECONDS, "RTT": SECONDS}, sort="air")
-    ).with_panel(
-        rows("With and without bounds", "In the chosen time, while two or more sent: what was carried and the RTT in"
-             " each mode. observe is without bounds. The modes had different traffic: `airbound check` compares them in"
-             " turn, and says how sure it is.", q.MODES, key="mode", w=24, h=5,
-             units={"throughput": BITS, "RTT, median": SECONDS, "RTT, 95 %": SECONDS, "of the time": SHARE})
+    )  # fmt: skip
+
+
+def _gain(made: Dashboard) -> Dashboard:
+    compared = "Of the times with the same number of senders, two or more. Orange lines mark switches of the mode."
+    no_modes, no_hours = "not known yet", "no data of both hours yet"
+    return (
+        made.with_row(row("Before and after: with and without bounds, today and yesterday"))
+        .with_panel(
+            value("Carried: control against observe", "In the chosen time: 0 % is no difference, above it more was"
+                  f" carried with bounds. {compared} Not known until the chosen time has both modes.",
+                  q.CARRIED_BY_CONTROL, unit=SHARE, steps=MORE_IS_GOOD, decimals=0, w=5, none=no_modes)
+        )
+        .with_panel(
+            value("RTT: control against observe", "In the chosen time: 0 % is no difference, below it round trips were"
+                  f" shorter with bounds. {compared} Not known until the chosen time has both modes.",
+                  q.RTT_BY_CONTROL, unit=SHARE, steps=LESS_IS_GOOD, decimals=0, w=5, none=no_modes)
+        )
+        .with_panel(
+            value("Carried: since yesterday", "The last hour against the same hour of yesterday: 0 % is no difference,"
+                  f" above it more was carried. {compared} Traffic of two days differs in more than its number of"
+                  " senders.", q.CARRIED_SINCE_YESTERDAY, unit=SHARE, steps=MORE_IS_GOOD, decimals=0, w=5,
+                  none=no_hours)
+        )
+        .with_panel(
+            value("RTT: since yesterday", "The last hour against the same hour of yesterday: 0 % is no difference,"
+                  f" below it round trips were shorter. {compared}", q.RTT_SINCE_YESTERDAY, unit=SHARE,
+                  steps=LESS_IS_GOOD, decimals=0, w=5, none=no_hours)
+        )
+        .with_panel(
+            value("Compared with yesterday", "Part of the last hour's time with two or more senders in which as many"
+                  " sent as at some time of that hour of yesterday. The rest is in neither comparison with yesterday:"
+                  " if this is small, they say little.", q.COMPARED, unit=SHARE, decimals=0, w=4, none=no_hours)
+        )
+        .with_panel(
+            rows("With and without bounds", "In the chosen time, while two or more sent: what was carried and the RTT"
+                 " in each mode, whatever the number of senders. observe is without bounds. The modes had different"
+                 " traffic: `airbound check` compares them in turn, and says how sure it is.", q.MODES, key="mode",
+                 w=12, h=5, units={"throughput": BITS, "RTT, median": SECONDS, "RTT, 95 %": SECONDS,
+                                   "of the time": SHARE})
+        )
+        .with_panel(
+            rows("The last hour and yesterday", "While two or more sent, whatever their number: means, which part of"
+                 " that time was in control, and which part of the hour it was.", q.HOURS, key="hour", w=12, h=5,
+                 units={"throughput": BITS, "RTT, mean": SECONDS, "in control": SHARE, "of the hour": SHARE})
+        )
     )  # fmt: skip
 
 

@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from airbound_dashboards.live import history
+from airbound_dashboards.live.history import Past
 from airbound_testing.ports import free_port
 from airbound_testing.processes import READY_S, Process
 
@@ -30,8 +32,11 @@ class _Server(Process):
             connection.close()
 
 
-def prometheus(directory: Path, targets: Sequence[str], rules: Sequence[Path], interval: str = "2s") -> Process:
-    """A server that scrapes and evaluates each `interval`. What is written is JSON, which is YAML as well.
+def prometheus(
+    directory: Path, targets: Sequence[str], rules: Sequence[Path], interval: str = "2s", pasts: Sequence[Past] = ()
+) -> Process:
+    """A server that scrapes and evaluates each `interval`, and has samples of times before. What is written is JSON,
+    which is YAML as well.
 
     Raises:
         RuntimeError: it is not installed.
@@ -50,10 +55,13 @@ def prometheus(directory: Path, targets: Sequence[str], rules: Sequence[Path], i
         ),
         encoding="utf-8",
     )
+    data = directory / "prometheus"
+    if pasts:
+        history.write(data, pasts)
     argv = [
         program,
         f"--config.file={config}",
-        f"--storage.tsdb.path={directory / 'prometheus'}",
+        f"--storage.tsdb.path={data}",
         f"--web.listen-address=127.0.0.1:{port}",
         "--query.lookback-delta=5m",
         "--log.level=warn",

@@ -2,17 +2,22 @@
 """Two cells at two controllers that share a Redis, with mutual TLS, scraped by a Prometheus that has our rules.
 
 `controlled`: five phones, of which one is exempt, one begins and stops again and again, and one sends nothing; and two
-stations without an agent, of which the access point limits one. `watched`: four phones under `mode = "observe"`. And a
-terminal whose reports are refused.
+stations without an agent, of which the access point limits one; an operator switches it to observe for a while.
+`watched`: four phones under `mode = "observe"`. And a terminal whose reports are refused.
+
+Prometheus has samples of the hours before as well: of `controlled` yesterday, without bounds, and of `compared`, a cell
+that is there no more, both hours that the dashboards compare.
 """
 
 import asyncio
 import contextlib
 import random
 import sys
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import grpc
 from cryptography import x509
@@ -25,19 +30,31 @@ from airbound.pki.identities import CertificateRole, Identity, server_name
 from airbound.pki.revocation import Revocations
 from airbound.store.factory import open_store
 from airbound.store.options import StoreOptions
+from airbound.v1 import operations_pb2, operations_pb2_grpc
 from airbound_dashboards.live.cell import FAR_SERVER, Cell, Connection, Phone
+from airbound_dashboards.live.history import DAY_S, Past, Stretch
 from airbound_dashboards.live.medium import Medium, Sender
 from airbound_dashboards.live.prometheus import prometheus
 from airbound_testing import processes
-from airbound_testing.agents import FakePhone, Secured
+from airbound_testing.agents import FakePhone, Secured, channel
 from airbound_testing.pki import Site as Authority
 from airbound_testing.pki import request
 from airbound_testing.ports import free_port
 from airbound_testing.processes import Process
 
-CONTROLLED, WATCHED = "02:00:00:00:00:01", "02:00:00:00:00:02"
+CONTROLLED, WATCHED, COMPARED = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
 CYCLE_S = (8.0, 8.0)
 WRONG_EVERY_S = 8.0
+
+
+class Observed(NamedTuple):
+    """When `controlled` is switched to observe, after the start, and for how long."""
+
+    after_s: float = 6.0
+    for_s: float = 12.0
+
+
+OBSERVED = Observed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +68,7 @@ class Running:
 
 @contextlib.asynccontextmanager
 async def site(
-    directory: Path, rules: Sequence[Path], cycle_s: tuple[float, float] = CYCLE_S
+    directory: Path, rules: Sequence[Path], cycle_s: tuple[float, float] = CYCLE_S, observed: Observed = OBSERVED
 ) -> AsyncIterator[Running]:
     """All of it, within this.
 
@@ -67,13 +84,14 @@ async def site(
             erratic = await enrolling.client("terminal", "phone-10")
             phones = {name: await enrolling.client("terminal", name) for name in names}
             access_points = [await enrolling.client("access-point", name) for name in ("ap-hall", "ap-office")]
+            operator = await enrolling.client("operator", "operator")
         controllers = [_controller(directory, name, redis.target) for name in ("a", "b")]
         metrics = []
-        for process, port in controllers:
+        for process in controllers:
             stack.push_async_exit(process)
-            metrics.append(f"127.0.0.1:{port}")
-        await asyncio.gather(*(process.start() for process, _ in controllers))
-        at = [process.target for process, _ in controllers]
+            metrics.append(f"127.0.0.1:{process.metrics}")
+        await asyncio.gather(*(process.start() for process in controllers))
+        at = [process.target for process in controllers]
         connections = [Connection(at[number % 2], phones[name]) for number, name in enumerate(names)]
         controlled, watched = _controlled(connections[:5], cycle_s), _watched(connections[5:])
         cells = (
@@ -83,9 +101,10 @@ async def site(
         )  # fmt: skip
         for cell in cells:
             await stack.enter_async_context(cell.running())
-        running = await stack.enter_async_context(prometheus(directory, metrics, rules))
+        running = await stack.enter_async_context(prometheus(directory, metrics, rules, pasts=_pasts(time.time())))
+        await stack.enter_async_context(_observing(Connection(controllers[0].operators, operator), observed))
         await stack.enter_async_context(_sending_wrong(Connection(at[0], erratic)))
-        yield Running(f"http://{running.target}", tuple(process for process, _ in controllers), cells)
+        yield Running(f"http://{running.target}", tuple(controllers), cells)
 
 
 @contextlib.asynccontextmanager
@@ -110,6 +129,44 @@ async def _sending_wrong(connection: Connection) -> AsyncIterator[None]:
             task.cancel()
 
 
+@contextlib.asynccontextmanager
+async def _observing(operator: Connection, observed: Observed) -> AsyncIterator[None]:
+    """Within this, an operator switches `controlled` to observe for a while, once."""
+
+    async def run() -> None:
+        await asyncio.sleep(observed.after_s)
+        async with channel(operator.target, operator.secured) as opened:
+            stub: Any = operations_pb2_grpc.OperationsServiceStub(opened)
+            await stub.SetMode(
+                operations_pb2.SetModeRequest(
+                    mode=operations_pb2.MODE_OBSERVE,
+                    bssid=CONTROLLED,
+                    for_ms=round(observed.for_s * 1000),
+                )
+            )
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(run())
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+def _pasts(now_s: float) -> list[Past]:
+    """Of `compared` the hours have in common two senders and four; the means of all their samples differ otherwise."""
+    before = [Stretch(1, 2 + number % 6, 9e5, 0.3, "observe") for number in range(480)]
+    today = [Stretch(30, 2, 4e6, 0.02, "control"), Stretch(60, 4, 3e6, 0.04, "control")]
+    today += [Stretch(30, 9, 1e6, 0.5, "control")]
+    yesterday = [Stretch(10, 2, 2e6, 0.1, "observe"), Stretch(50, 4, 2e6, 0.2, "observe")]
+    yesterday += [Stretch(20, 5, 9e6, 0.01, "control")]
+    return [
+        Past(CONTROLLED, now_s - DAY_S - 3600, before),
+        Past(COMPARED, now_s - 2400, today),
+        Past(COMPARED, now_s - DAY_S - 2400, yesterday),
+    ]
+
+
 def _controlled(connections: Sequence[Connection], cycle_s: tuple[float, float]) -> list[Phone]:
     macs = [f"02:00:00:00:01:{number:02x}" for number in range(7)]
     return [
@@ -131,8 +188,8 @@ def _watched(connections: Sequence[Connection]) -> list[Phone]:
     ]
 
 
-def _controller(directory: Path, name: str, redis: str) -> tuple[Process, int]:
-    """A controller, and the port of its metrics."""
+def _controller(directory: Path, name: str, redis: str) -> Process:
+    """A controller."""
     port, operators, metrics = free_port(), free_port(), free_port()
     config = directory / f"{name}.toml"
     config.write_text(
@@ -144,7 +201,9 @@ def _controller(directory: Path, name: str, redis: str) -> tuple[Process, int]:
         encoding="utf-8",
     )
     argv = [sys.executable, "-m", "airbound", "controller", "--config", str(config)]
-    return Process(argv, port, directory / f"{name}.log"), metrics
+    process = Process(argv, port, directory / f"{name}.log")
+    process.operators, process.metrics = f"127.0.0.1:{operators}", metrics
+    return process
 
 
 class _Enrolling:

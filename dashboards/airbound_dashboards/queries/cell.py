@@ -150,6 +150,71 @@ MODES = (  # of one table: each has the modes as rows
         "of the time",
     ),
 )
+# A cell carries more, with longer round trips, the more stations send. So two times are compared by the number of
+# senders: what was measured in the one, over what the other one's means by that number give for the same seconds,
+#     change = sum over n of (total of n) / sum over n of (samples of n * mean of n at the other time) - 1
+# Numbers of senders that only one of the times had are left out.
+_BY_SENDERS = "bssid_mode_senders:airbound_cell_{}:while_several_send"
+_CARRIED_BY_SENDERS = _BY_SENDERS.format("throughput_bytes_per_second")
+_RTT_BY_SENDERS = _BY_SENDERS.format("rtt_seconds")
+_THIS_HOUR, _YESTERDAY = "[1h]", "[1h] offset 1d"
+
+
+def _total(record: str, mode: str, time: str) -> str:
+    return f'sum by (senders) (sum_over_time({record}{{bssid="$bssid"{mode}}}{time}))'
+
+
+def _samples(record: str, mode: str, time: str) -> str:
+    return f'sum by (senders) (count_over_time({record}{{bssid="$bssid"{mode}}}{time}))'
+
+
+def _change(record: str, now: tuple[str, str], then: tuple[str, str]) -> str:
+    """By the formula above; `now` and `then` are each a selector of modes and a time."""
+    mean_then = f"({_total(record, *then)} / {_samples(record, *then)})"
+    expected = f"sum({_samples(record, *now)} * on (senders) {mean_then})"
+    return f"sum({_total(record, *now)} and on (senders) {_samples(record, *then)}) / {expected} - 1"
+
+
+_CONTROL, _OBSERVE = (', mode="control"', "[$__range]"), (', mode="observe"', "[$__range]")
+CARRIED_BY_CONTROL = Query(_change(_CARRIED_BY_SENDERS, _CONTROL, _OBSERVE), "carried", instant=True)
+RTT_BY_CONTROL = Query(_change(_RTT_BY_SENDERS, _CONTROL, _OBSERVE), "RTT", instant=True)
+CARRIED_SINCE_YESTERDAY = Query(
+    _change(_CARRIED_BY_SENDERS, ("", _THIS_HOUR), ("", _YESTERDAY)), "carried", instant=True
+)
+RTT_SINCE_YESTERDAY = Query(_change(_RTT_BY_SENDERS, ("", _THIS_HOUR), ("", _YESTERDAY)), "RTT", instant=True)
+
+
+def _of_hours(numerator: str, denominator: str, legend: str, factor: str = "") -> Query:
+    """Of this hour, and of the same hour of yesterday; TIME stands for either."""
+    each = [
+        f"label_replace({factor}(sum({numerator.replace('TIME', time)}) or vector(0))"
+        f' / sum({denominator.replace("TIME", time)}), "hour", "{name}", "", "")'
+        for name, time in (("the last hour", _THIS_HOUR), ("the same of yesterday", _YESTERDAY))
+    ]
+    return Query(" or ".join(each), legend, instant=True, format="table")
+
+
+def _mean(record: str, legend: str, factor: str = "") -> Query:
+    selected = f'{record}{{bssid="$bssid"}}TIME'
+    return _of_hours(f"sum_over_time({selected})", f"count_over_time({selected})", legend, factor)
+
+
+_ANY_CARRIED = f'count_over_time({_CARRIED_BY_SENDERS}{{bssid="$bssid"}}TIME)'
+HOURS = (  # of one table: each has the two hours as rows
+    _mean(_CARRIED_BY_SENDERS, "throughput", "8 * "),
+    _mean(_RTT_BY_SENDERS, "RTT, mean"),
+    _mean("bssid_mode:airbound_cell_active_senders:while_several_send", "senders, mean"),
+    _of_hours(f'count_over_time({_CARRIED_BY_SENDERS}{{bssid="$bssid", mode="control"}}TIME)', _ANY_CARRIED,
+              "in control"),
+    _of_hours(_ANY_CARRIED, 'count_over_time(bssid:airbound_cell_throughput_bytes_per_second:sum{bssid="$bssid"}TIME)',
+              "of the hour"),
+)  # fmt: skip
+COMPARED = Query(
+    f"sum({_samples(_CARRIED_BY_SENDERS, '', _THIS_HOUR)} and on (senders)"
+    f" {_samples(_CARRIED_BY_SENDERS, '', _YESTERDAY)}) / sum({_samples(_CARRIED_BY_SENDERS, '', _THIS_HOUR)})",
+    "compared",
+    instant=True,
+)
 TERMINALS = (  # of one table: each has the terminals as rows
     Query(f"max by (terminal) (airbound_terminal_active_sender {_OF_CELL})", "sends", instant=True, format="table"),
     Query(f"max by (terminal) (airbound_terminal_rtt_seconds {_OF_CELL})", "RTT", instant=True, format="table"),
