@@ -36,6 +36,7 @@ type account struct {
 	// Why the last attempt to connect and to read the BSS failed; empty since one succeeded.
 	connectionError, sampleError string
 	stations                     stationAccount
+	periods                      periods
 }
 
 func newAccount(cfg Config) *account {
@@ -64,6 +65,10 @@ func (a *account) reported(nowUS int64, message *airboundv1.AccessPointReport, k
 	a.due = a.due || !reflect.DeepEqual(known, bss)
 	a.state.BSS = bss
 	a.due = a.stations.reported(nowUS, message.GetStations()) || a.due
+	// After a time without reports, rates are means over all of it.
+	if elapsedUS := a.stations.elapsedUS; elapsedUS > 0 && elapsedUS < 2*stationsSavedUS {
+		a.periods.add(nowUS, elapsedUS, a.stations.rows)
+	}
 	a.failing("", &a.sampleError)
 }
 
@@ -101,6 +106,7 @@ func (a *account) save(nowUS int64, queues *queues, limits *limits, flows *flows
 	}
 	a.state.Windows, a.state.StationFlows = limits.saved(), flows.saved()
 	a.state.Devices = a.stations.limited(limits.lease.InForce().Entries)
+	a.periods.describe(&a.state)
 	queues.describe(&a.state)
 	a.state.WrittenUS = nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,

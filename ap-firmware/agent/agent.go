@@ -141,8 +141,21 @@ func (a *Agent) Interfaces() []uint32 { return a.arrivals.interfaces }
 // Disconnected ends the stream. Without a controller nothing is sampled; a set in force stays under its lease.
 func (a *Agent) Disconnected(nowUS int64) {
 	a.connected = false
+	a.setMode(nowUS, airboundv1.CellMode_CELL_MODE_UNSPECIFIED)
 	a.queues.connected(false)
 	a.save(nowUS)
+}
+
+// Mode takes over the controller's mode of this cell, which every response has.
+func (a *Agent) Mode(nowUS int64, mode airboundv1.CellMode) {
+	a.setMode(nowUS, mode)
+	a.save(nowUS)
+}
+
+func (a *Agent) setMode(nowUS int64, mode airboundv1.CellMode) {
+	if a.account.periods.is(nowUS, mode) {
+		a.account.due = true
+	}
 }
 
 // held are the sets that came too fast, by their kind.

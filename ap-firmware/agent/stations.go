@@ -33,6 +33,8 @@ type stationAccount struct {
 	before  map[mac.Address]counted
 	sinceUS int64
 	rows    []status.Station
+	// elapsedUS is the time that rows are of if the last report made them; else 0.
+	elapsedUS int64
 }
 
 // reported takes over a report, and returns whether the account is another one. A station that comes or goes is in it,
@@ -65,8 +67,9 @@ func (s *stationAccount) reported(nowUS int64, stations []*airboundv1.Station) b
 	slices.SortFunc(rows, status.ByAir)
 	isNews := !reflect.DeepEqual(rows, s.rows)
 	s.before, s.rows = next, rows
+	s.elapsedUS = 0
 	if isDue {
-		s.sinceUS = nowUS
+		s.elapsedUS, s.sinceUS = nowUS-s.sinceUS, nowUS
 	}
 	return isNews
 }

@@ -58,6 +58,12 @@ type State struct {
 	LastRefusal string `json:"last_refusal,omitempty"`
 	// Devices are the stations of the last report, by what they take of the air, most first.
 	Devices []Station `json:"devices,omitempty"`
+	// Mode is the controller's, of this cell: ModeObserve or ModeControl; empty if it is not known.
+	Mode string `json:"mode,omitempty"`
+	// Before is the last period with the other mode that was long enough to say something; nil if there is none.
+	Before *Period `json:"before,omitempty"`
+	// Since is the period that lasts; nil while the mode is not known.
+	Since *Period `json:"since,omitempty"`
 	// Nil from an agent that may not follow its stations' connections: --window-clamp is not given.
 	Windows *Windows `json:"windows,omitempty"`
 	// Nil from an agent that may give packets no other category: --no-station-flows is given.

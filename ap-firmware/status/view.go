@@ -97,6 +97,7 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 	line("controller", "%s, %s", s.Controller, connection)
 	line("interface", "%s", s.Interface)
 	s.BSS.describe(line)
+	s.describePeriods(line)
 	describeStations(line, s.Devices)
 	if s.LastError != "" {
 		line("error", "%s", s.LastError)

@@ -82,6 +82,15 @@ func startReporting(
 	t *testing.T, n *network, addresses []string, interval time.Duration, logger *slog.Logger,
 ) (handled <-chan *response) {
 	t.Helper()
+	return startAnswered(t, n, addresses, interval, logger, nil)
+}
+
+// startAnswered starts an agent that takes answers as well.
+func startAnswered(
+	t *testing.T, n *network, addresses []string, interval time.Duration, logger *slog.Logger,
+	answered func(*response),
+) (handled <-chan *response) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	outgoing, commands := make(chan *request), make(chan *response, 100)
 	var group sync.WaitGroup
@@ -106,6 +115,7 @@ func startReporting(
 			Open: openStream, Outgoing: outgoing, OnState: func(bool) {},
 			IsAnswer: func(r *response) bool { return r.GetCommand() == nil },
 			Handle:   func(r *response) { commands <- r },
+			Answered: answered,
 		})
 	})
 	t.Cleanup(func() {
@@ -160,6 +170,22 @@ func TestAControllerThatNoLongerAnswersIsLeftForAnother(t *testing.T) {
 		}
 		if len(commands) > 0 {
 			t.Errorf("an answer was handled: %v", <-commands)
+		}
+	})
+}
+
+func TestAnswersAreHandedOutApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork()
+		s := serveAnswering(t, n, address, 1000)
+		answers := make(chan *response, 1000)
+		commands := startAnswered(t, n, []string{address}, often, slog.New(slog.DiscardHandler),
+			func(r *response) { answers <- r })
+		next(t, "stream", s.asked)
+		next(t, "answer", answers)
+		next(t, "another answer", answers)
+		if len(commands) > 0 {
+			t.Errorf("an answer was handled as a command: %v", <-commands)
 		}
 	})
 }

@@ -150,6 +150,8 @@ type Stream[Req, Resp any] struct {
 	// IsAnswer, unless nil, reports whether a message only answers a report. Those are not handled, and a controller
 	// that has sent one is given up when it no longer answers. Without it no answers are asked for.
 	IsAnswer func(*Resp) bool
+	// Answered, unless nil, gets those that only answer, as Handle gets the others.
+	Answered func(*Resp)
 	// Handle gets the controller's messages one at a time.
 	Handle func(*Resp)
 	// OnState(true) follows each opening of a stream, OnState(false) its end. What came through Outgoing before

@@ -158,8 +158,11 @@ func receive[Req, Resp any](
 			isAnswer := stream.IsAnswer != nil && stream.IsAnswer(message)
 			check.received(isAnswer)
 			received()
-			if !isAnswer {
+			switch {
+			case !isAnswer:
 				r.handle(func() { stream.Handle(message) })
+			case stream.Answered != nil:
+				r.handle(func() { stream.Answered(message) })
 			}
 		}
 	}()

@@ -49,7 +49,7 @@ type bss struct {
 type inputs struct {
 	stations  chan nl80211.StationEvent
 	connected chan connection
-	commands  chan *airboundv1.AccessPointCommand
+	responses chan *response
 }
 
 // connection is that a stream has begun, or ended, or why it could not begin.
@@ -75,7 +75,7 @@ func (ap *accessPoint) openBSS(name string) (*bss, error) {
 		watcher: hostapd.NewWatcher(ap.options.controlOf(name), name, refuse, logger),
 		in: inputs{
 			stations: make(chan nl80211.StationEvent, eventsWaiting), connected: make(chan connection),
-			commands: make(chan *airboundv1.AccessPointCommand),
+			responses: make(chan *response),
 		},
 		outgoing: make(chan *request), addresses: ap.options.controller.Addresses,
 	}
@@ -118,7 +118,8 @@ func (b *bss) connect(device *credentials.Device) error {
 	return credentials.ConnectStream(b.ctx, device, config, controllerclient.Stream[request, response]{
 		Open: openStream, Outgoing: b.outgoing,
 		IsAnswer: func(message *response) bool { return message.GetCommand() == nil },
-		Handle:   func(message *response) { send(b.ctx, b.in.commands, message.GetCommand()) },
+		Handle:   func(message *response) { send(b.ctx, b.in.responses, message) },
+		Answered: func(message *response) { send(b.ctx, b.in.responses, message) },
 		OnState:  func(isConnected bool) { send(b.ctx, b.in.connected, connection{isConnected: isConnected}) },
 	})
 }
@@ -143,8 +144,8 @@ func (b *bss) loop() {
 			return
 		case now := <-b.in.connected:
 			b.connection(now)
-		case command := <-b.in.commands:
-			b.worker.Command(monotonicUS(), command)
+		case message := <-b.in.responses:
+			b.response(message)
 		case update := <-b.watcher.Updates():
 			b.worker.Update(monotonicUS(), update)
 			drain(b.worker, b.watcher.Updates())
@@ -162,6 +163,13 @@ func (b *bss) loop() {
 		} else {
 			timer.Stop()
 		}
+	}
+}
+
+func (b *bss) response(message *response) {
+	b.worker.Mode(monotonicUS(), message.GetMode())
+	if command := message.GetCommand(); command != nil {
+		b.worker.Command(monotonicUS(), command)
 	}
 }
 

@@ -328,6 +328,34 @@ func TestReportsAtOnceToARestartedController(t *testing.T) {
 	}
 }
 
+// The mode is in answers and in commands.
+func TestTheControllersModeIsInTheStatus(t *testing.T) {
+	c := newCell(t)
+	c.setStations(phone1)
+	c.startHostapd(phone1)
+	c.startAgent()
+	stream := c.stream()
+	awaitMode := func(want string) {
+		t.Helper()
+		eventually(t, "mode "+want, func() bool {
+			text, _ := c.status("--json")
+			return strings.Contains(text, `"mode": "`+want+`"`)
+		})
+	}
+	if err := stream.Send(&response{Mode: airboundv1.CellMode_CELL_MODE_OBSERVE}); err != nil {
+		t.Fatal(err)
+	}
+	awaitMode("observe")
+	command := &airboundv1.AccessPointCommand{Command: &airboundv1.AccessPointCommand_SetEdca{
+		SetEdca: setOf(1, time.Minute, 5),
+	}}
+	err := stream.Send(&response{Command: command, Mode: airboundv1.CellMode_CELL_MODE_CONTROL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitMode("control")
+}
+
 func TestGarbageIsCountedAndCostsNothing(t *testing.T) {
 	c := newCell(t)
 	c.setStations()

@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from airbound.config import Limits
 from airbound.core.addresses import Address
 from airbound.core.events import Refused
+from airbound.core.parameters import Mode
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.grpc import convert, switch_convert
@@ -31,6 +32,15 @@ SWITCH_SERVICE = switch_pb2.DESCRIPTOR.services_by_name["SwitchService"].full_na
 Handle = Callable[[Session, bytes, int], int]
 """Takes a report that arrived at a time in us; returns how many entries it has."""
 
+_WIRE_MODES: dict[Mode, access_point_pb2.CellMode] = {
+    "observe": access_point_pb2.CELL_MODE_OBSERVE,
+    "control": access_point_pb2.CELL_MODE_CONTROL,
+}
+CELL_MODES: dict[Mode, bytes] = {
+    mode: access_point_pb2.AccessPointServiceConnectResponse(mode=wire).SerializeToString()
+    for mode, wire in _WIRE_MODES.items()
+}
+"""What each response to an access point says of its cell."""
 ENTRY_BYTES = 128  # an entry, however few there are in so many octets
 SWITCH_ENTRIES_FACTOR = 8
 ANSWERS = ("airbound-answers", "1")
@@ -181,6 +191,9 @@ class AgentServices:
             self._runner.submit(Refused(session.stream, reason))
         if report is not None:
             self._reception.take_access_point_report(session, report, data, now_us)
+            cell = self._runner.engine.cells.get(report.bssid)
+            # Of a cell of another replica, only that one knows the mode.
+            session.common = b"" if cell is None else CELL_MODES[cell.settings.mode]
         return len(message.report.stations)
 
     def _terminal_report(self, session: Session, data: bytes, now_us: int) -> int:

@@ -78,6 +78,7 @@ class Session:
         "_writing_since_s",
         "_written",
         "_wrote_at_s",
+        "common",
         "generation",
         "stream",
     )
@@ -103,6 +104,8 @@ class Session:
         self._task = asyncio.current_task()
         self._writer: asyncio.Task[None] | None = None
         self.generation = 0  # of the last set of bounds; none is sent with the same or a smaller one
+        # Fields that each response has: octets of a message after those of another are both, merged (protobuf).
+        self.common = b""
         self._waiting: SetBounds | RenewLease | SetEdca | SetStationRules | None = None
         self._reporting: SetReporting | None = None
         self._arrived: Arrived | None = None
@@ -178,7 +181,7 @@ class Session:
                 self._wrote_at_s = self._writing_since_s = time.perf_counter()
                 if command is None:
                     self._answer_due = False
-                    await self._context.write(ANSWER)
+                    await self._context.write(ANSWER + self.common)
                     continue
                 since_s: float | None = None
                 if command is self._reporting:
@@ -191,9 +194,8 @@ class Session:
                     self._flows, since_s = None, self._flows_since_s
                 else:
                     self._waiting, since_s = None, self._waiting_since_s
-                await self._context.write(
-                    switch_command(command) if isinstance(command, SetStationRules) else agent_command(command)
-                )
+                written = switch_command(command) if isinstance(command, SetStationRules) else agent_command(command)
+                await self._context.write(written + self.common)
                 if since_s is not None:
                     self._written(time.perf_counter() - since_s)
         except (grpc.aio.BaseError, grpc.aio.InternalError, asyncio.CancelledError):

@@ -8,6 +8,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class CellMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CELL_MODE_UNSPECIFIED: _ClassVar[CellMode]
+    CELL_MODE_OBSERVE: _ClassVar[CellMode]
+    CELL_MODE_CONTROL: _ClassVar[CellMode]
+
 class AccessPointReportTrigger(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED: _ClassVar[AccessPointReportTrigger]
@@ -46,6 +52,9 @@ class AccessCategory(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACCESS_CATEGORY_BEST_EFFORT: _ClassVar[AccessCategory]
     ACCESS_CATEGORY_VIDEO: _ClassVar[AccessCategory]
     ACCESS_CATEGORY_VOICE: _ClassVar[AccessCategory]
+CELL_MODE_UNSPECIFIED: CellMode
+CELL_MODE_OBSERVE: CellMode
+CELL_MODE_CONTROL: CellMode
 ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_INTERVAL: AccessPointReportTrigger
 ACCESS_POINT_REPORT_TRIGGER_STATION_JOINED: AccessPointReportTrigger
@@ -78,10 +87,12 @@ class AccessPointServiceConnectRequest(_message.Message):
     def __init__(self, report: _Optional[_Union[AccessPointReport, _Mapping]] = ...) -> None: ...
 
 class AccessPointServiceConnectResponse(_message.Message):
-    __slots__ = ("command",)
+    __slots__ = ("command", "mode")
     COMMAND_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
     command: AccessPointCommand
-    def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ...) -> None: ...
+    mode: CellMode
+    def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ..., mode: _Optional[_Union[CellMode, str]] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
     __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id", "recent_us", "station_flows")

@@ -138,6 +138,7 @@ class FakeAccessPoint(Agent):
         super().__init__(target, secured)
         self.queues: list[access_point_pb2.Edca] = []
         self.announced: list[access_point_pb2.Edca] = []
+        self.mode = access_point_pb2.CELL_MODE_UNSPECIFIED  # by the last response
         self.generation = 0
         self.reason = reason_pb2.Reason()
         self.sets = 0
@@ -154,6 +155,11 @@ class FakeAccessPoint(Agent):
         self._stream_generation = self._windows_stream_generation = 0
         stub: Any = access_point_pb2_grpc.AccessPointServiceStub(self.channel)
         return stub.Connect(metadata=self.metadata)
+
+    def received(self, response: Any) -> None:
+        """A response came; each has the mode."""
+        self.mode = response.mode
+        super().received(response)
 
     def take(self, response: Any) -> None:
         """Apply, release or renew; anything against the contract is an error in the test."""

@@ -12,6 +12,7 @@ import pytest
 
 from airbound.core.addresses import mac_from_text
 from airbound.core.effects import Bound, SetBounds
+from airbound.core.engine import Engine
 from airbound.core.principals import Role
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import (
@@ -23,11 +24,12 @@ from airbound.core.reports import (
     STATIONS_MAX,
 )
 from airbound.core.switch_reports import DESCRIPTION_MAX_CHARACTERS, TRAFFIC_MAX
-from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE
+from airbound.grpc import session
+from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, ANSWERS, SWITCH_SERVICE, TERMINAL_SERVICE
 from airbound.grpc.convert import NAME_MAX_CHARACTERS, REFUSAL_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
 from airbound.v1 import access_point_pb2, operations_pb2, switch_pb2, terminal_pb2
-from airbound_testing.agents import WAIT_S, FakePhone
+from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone
 from airbound_testing.live import BSSID, MACS, LiveController, upload
 
 UNKNOWN_FIELD = 1000  # of the contract's future
@@ -322,6 +324,39 @@ async def test_each_stream_has_a_rate_of_its_own(live: LiveController) -> None:
             return live.runner.reports_total == 26
 
         await live.until(used)
+
+
+class AnsweredAccessPoint(FakeAccessPoint):
+    """One that has its reports answered."""
+
+    metadata = (ANSWERS,)
+
+
+async def test_each_response_to_an_access_point_has_the_mode_of_its_cell(
+    live: LiveController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(session.ANSWERED_AFTER_S, "access-point", 0.0)
+    other = "02:00:00:00:00:02"
+
+    async def mode_of(bssid: str, access_point: FakeAccessPoint, second: int) -> int:
+        answers = access_point.answers
+        report = access_point_pb2.AccessPointReport(bssid=mac_from_text(bssid), monotonic_us=second * 1_000_000)
+        await access_point.report(report)
+        await access_point.until(lambda: access_point.answers > answers)
+        return access_point.mode
+
+    async with AnsweredAccessPoint(live.target) as first, AnsweredAccessPoint(live.target) as second:
+        assert await mode_of(BSSID, first, 1) == access_point_pb2.CELL_MODE_CONTROL
+        live.runner.set_mode("observe", mac_from_text(BSSID))
+        assert await mode_of(BSSID, first, 2) == access_point_pb2.CELL_MODE_OBSERVE
+        assert await mode_of(other, second, 1) == access_point_pb2.CELL_MODE_CONTROL
+        live.runner.set_mode("observe")
+        assert await mode_of(other, second, 2) == access_point_pb2.CELL_MODE_OBSERVE
+        live.runner.set_mode(None, mac_from_text(BSSID))
+        live.runner.set_mode("control")
+        assert await mode_of(BSSID, first, 3) == access_point_pb2.CELL_MODE_CONTROL
+        monkeypatch.setattr(Engine, "cells", {})  # as of another replica's cells
+        assert await mode_of(BSSID, first, 4) == access_point_pb2.CELL_MODE_UNSPECIFIED
 
 
 async def test_more_streams_than_the_controller_takes(live: LiveController) -> None:

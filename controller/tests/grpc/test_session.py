@@ -13,7 +13,7 @@ import pytest
 from airbound.core.effects import Bound, RenewLease, SetBounds, SetEdca, SetFlows, SetReporting, SetWindows
 from airbound.core.principals import Principal, Stream
 from airbound.core.reasons import Code, Reason
-from airbound.grpc import session
+from airbound.grpc import command_convert, session
 from airbound.grpc.session import Session, status_of
 from airbound.v1 import access_point_pb2, terminal_pb2
 from airbound_testing.agents import WAIT_S
@@ -428,6 +428,19 @@ async def test_a_command_answers_as_well(answering: Handler) -> None:
     context.incoming.put_nowait(b"report")
     await turns()
     assert [len(data) > 0 for data in context.octets] == [False, True]
+
+
+async def test_answers_and_commands_have_the_fields_that_all_have(answering: Handler) -> None:
+    context = answering.context
+    context.release()
+    answering.session.common = b"\x10\x02"  # field 2, which is 2
+    context.incoming.put_nowait(b"report")
+    await turns()
+    answering.session.send(bounds(1))
+    await turns()
+    answer, command = context.octets
+    assert answer == b"\x10\x02"
+    assert command == command_convert.agent_command(bounds(1)) + b"\x10\x02"
 
 
 async def test_who_does_not_ask_is_not_answered(handler: Handler) -> None:

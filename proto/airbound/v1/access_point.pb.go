@@ -31,6 +31,58 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CellMode is whether the controller controls a cell or only observes it.
+type CellMode int32
+
+const (
+	// A controller that does not say, or of no report yet.
+	CellMode_CELL_MODE_UNSPECIFIED CellMode = 0
+	// It computes and applies nothing.
+	CellMode_CELL_MODE_OBSERVE CellMode = 1
+	CellMode_CELL_MODE_CONTROL CellMode = 2
+)
+
+// Enum value maps for CellMode.
+var (
+	CellMode_name = map[int32]string{
+		0: "CELL_MODE_UNSPECIFIED",
+		1: "CELL_MODE_OBSERVE",
+		2: "CELL_MODE_CONTROL",
+	}
+	CellMode_value = map[string]int32{
+		"CELL_MODE_UNSPECIFIED": 0,
+		"CELL_MODE_OBSERVE":     1,
+		"CELL_MODE_CONTROL":     2,
+	}
+)
+
+func (x CellMode) Enum() *CellMode {
+	p := new(CellMode)
+	*p = x
+	return p
+}
+
+func (x CellMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CellMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_airbound_v1_access_point_proto_enumTypes[0].Descriptor()
+}
+
+func (CellMode) Type() protoreflect.EnumType {
+	return &file_airbound_v1_access_point_proto_enumTypes[0]
+}
+
+func (x CellMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CellMode.Descriptor instead.
+func (CellMode) EnumDescriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{0}
+}
+
 type AccessPointReportTrigger int32
 
 const (
@@ -74,11 +126,11 @@ func (x AccessPointReportTrigger) String() string {
 }
 
 func (AccessPointReportTrigger) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[0].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[1].Descriptor()
 }
 
 func (AccessPointReportTrigger) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[0]
+	return &file_airbound_v1_access_point_proto_enumTypes[1]
 }
 
 func (x AccessPointReportTrigger) Number() protoreflect.EnumNumber {
@@ -87,7 +139,7 @@ func (x AccessPointReportTrigger) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccessPointReportTrigger.Descriptor instead.
 func (AccessPointReportTrigger) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{0}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{1}
 }
 
 // Band is where a channel is (IEEE Std 802.11-2020, annex E). Channels of others, such as those below 1 GHz, have none.
@@ -130,11 +182,11 @@ func (x Band) String() string {
 }
 
 func (Band) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[1].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[2].Descriptor()
 }
 
 func (Band) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[1]
+	return &file_airbound_v1_access_point_proto_enumTypes[2]
 }
 
 func (x Band) Number() protoreflect.EnumNumber {
@@ -143,7 +195,7 @@ func (x Band) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Band.Descriptor instead.
 func (Band) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{1}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
 }
 
 // AirtimeSource says whether airtime is the driver's own or the agent's estimate from bytes and rates.
@@ -180,11 +232,11 @@ func (x AirtimeSource) String() string {
 }
 
 func (AirtimeSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[2].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[3].Descriptor()
 }
 
 func (AirtimeSource) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[2]
+	return &file_airbound_v1_access_point_proto_enumTypes[3]
 }
 
 func (x AirtimeSource) Number() protoreflect.EnumNumber {
@@ -193,7 +245,7 @@ func (x AirtimeSource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AirtimeSource.Descriptor instead.
 func (AirtimeSource) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
 }
 
 // RateFormat is the PHY's of a rate.
@@ -245,11 +297,11 @@ func (x RateFormat) String() string {
 }
 
 func (RateFormat) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[3].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[4].Descriptor()
 }
 
 func (RateFormat) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[3]
+	return &file_airbound_v1_access_point_proto_enumTypes[4]
 }
 
 func (x RateFormat) Number() protoreflect.EnumNumber {
@@ -258,7 +310,7 @@ func (x RateFormat) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RateFormat.Descriptor instead.
 func (RateFormat) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
 }
 
 // AccessCategory is one of the four transmit queues of a radio (IEEE Std 802.11-2020, 10.2.3.2). Without WMM all data
@@ -302,11 +354,11 @@ func (x AccessCategory) String() string {
 }
 
 func (AccessCategory) Descriptor() protoreflect.EnumDescriptor {
-	return file_airbound_v1_access_point_proto_enumTypes[4].Descriptor()
+	return file_airbound_v1_access_point_proto_enumTypes[5].Descriptor()
 }
 
 func (AccessCategory) Type() protoreflect.EnumType {
-	return &file_airbound_v1_access_point_proto_enumTypes[4]
+	return &file_airbound_v1_access_point_proto_enumTypes[5]
 }
 
 func (x AccessCategory) Number() protoreflect.EnumNumber {
@@ -315,7 +367,7 @@ func (x AccessCategory) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AccessCategory.Descriptor instead.
 func (AccessCategory) EnumDescriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{5}
 }
 
 type AccessPointServiceConnectRequest struct {
@@ -363,8 +415,10 @@ func (x *AccessPointServiceConnectRequest) GetReport() *AccessPointReport {
 }
 
 type AccessPointServiceConnectResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Command       *AccessPointCommand    `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Command *AccessPointCommand    `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
+	// The mode of the reported cell, in each response that follows a report.
+	Mode          CellMode `protobuf:"varint,2,opt,name=mode,proto3,enum=airbound.v1.CellMode" json:"mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -404,6 +458,13 @@ func (x *AccessPointServiceConnectResponse) GetCommand() *AccessPointCommand {
 		return x.Command
 	}
 	return nil
+}
+
+func (x *AccessPointServiceConnectResponse) GetMode() CellMode {
+	if x != nil {
+		return x.Mode
+	}
+	return CellMode_CELL_MODE_UNSPECIFIED
 }
 
 // AccessPointReport is one sample of one BSS.
@@ -2149,9 +2210,10 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\n" +
 	"\x1eairbound/v1/access_point.proto\x12\vairbound.v1\x1a\x18airbound/v1/reason.proto\"Z\n" +
 	" AccessPointServiceConnectRequest\x126\n" +
-	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"^\n" +
+	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"\x89\x01\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
-	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\"\xb2\x06\n" +
+	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\x12)\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x15.airbound.v1.CellModeR\x04mode\"\xb2\x06\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -2321,7 +2383,11 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\x06queues\x18\x02 \x03(\v2\x11.airbound.v1.EdcaR\x06queues\x12\x19\n" +
 	"\blease_ms\x18\x03 \x01(\rR\aleaseMs\x12+\n" +
 	"\x06reason\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\x06reason\x12-\n" +
-	"\bstations\x18\x05 \x03(\v2\x11.airbound.v1.EdcaR\bstations*\xf8\x01\n" +
+	"\bstations\x18\x05 \x03(\v2\x11.airbound.v1.EdcaR\bstations*S\n" +
+	"\bCellMode\x12\x19\n" +
+	"\x15CELL_MODE_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11CELL_MODE_OBSERVE\x10\x01\x12\x15\n" +
+	"\x11CELL_MODE_CONTROL\x10\x02*\xf8\x01\n" +
 	"\x18AccessPointReportTrigger\x12+\n" +
 	"'ACCESS_POINT_REPORT_TRIGGER_UNSPECIFIED\x10\x00\x12(\n" +
 	"$ACCESS_POINT_REPORT_TRIGGER_INTERVAL\x10\x01\x12.\n" +
@@ -2369,73 +2435,75 @@ func file_airbound_v1_access_point_proto_rawDescGZIP() []byte {
 	return file_airbound_v1_access_point_proto_rawDescData
 }
 
-var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_airbound_v1_access_point_proto_goTypes = []any{
-	(AccessPointReportTrigger)(0),             // 0: airbound.v1.AccessPointReportTrigger
-	(Band)(0),                                 // 1: airbound.v1.Band
-	(AirtimeSource)(0),                        // 2: airbound.v1.AirtimeSource
-	(RateFormat)(0),                           // 3: airbound.v1.RateFormat
-	(AccessCategory)(0),                       // 4: airbound.v1.AccessCategory
-	(*AccessPointServiceConnectRequest)(nil),  // 5: airbound.v1.AccessPointServiceConnectRequest
-	(*AccessPointServiceConnectResponse)(nil), // 6: airbound.v1.AccessPointServiceConnectResponse
-	(*AccessPointReport)(nil),                 // 7: airbound.v1.AccessPointReport
-	(*StationFlowState)(nil),                  // 8: airbound.v1.StationFlowState
-	(*Link)(nil),                              // 9: airbound.v1.Link
-	(*Channel)(nil),                           // 10: airbound.v1.Channel
-	(*ChannelSurvey)(nil),                     // 11: airbound.v1.ChannelSurvey
-	(*Station)(nil),                           // 12: airbound.v1.Station
-	(*StationDestination)(nil),                // 13: airbound.v1.StationDestination
-	(*WindowState)(nil),                       // 14: airbound.v1.WindowState
-	(*Edca)(nil),                              // 15: airbound.v1.Edca
-	(*EdcaState)(nil),                         // 16: airbound.v1.EdcaState
-	(*AccessPointCommand)(nil),                // 17: airbound.v1.AccessPointCommand
-	(*SetStationFlows)(nil),                   // 18: airbound.v1.SetStationFlows
-	(*StationFlow)(nil),                       // 19: airbound.v1.StationFlow
-	(*SetWindows)(nil),                        // 20: airbound.v1.SetWindows
-	(*WindowLimit)(nil),                       // 21: airbound.v1.WindowLimit
-	(*SetEdca)(nil),                           // 22: airbound.v1.SetEdca
-	(*Reason)(nil),                            // 23: airbound.v1.Reason
+	(CellMode)(0),                             // 0: airbound.v1.CellMode
+	(AccessPointReportTrigger)(0),             // 1: airbound.v1.AccessPointReportTrigger
+	(Band)(0),                                 // 2: airbound.v1.Band
+	(AirtimeSource)(0),                        // 3: airbound.v1.AirtimeSource
+	(RateFormat)(0),                           // 4: airbound.v1.RateFormat
+	(AccessCategory)(0),                       // 5: airbound.v1.AccessCategory
+	(*AccessPointServiceConnectRequest)(nil),  // 6: airbound.v1.AccessPointServiceConnectRequest
+	(*AccessPointServiceConnectResponse)(nil), // 7: airbound.v1.AccessPointServiceConnectResponse
+	(*AccessPointReport)(nil),                 // 8: airbound.v1.AccessPointReport
+	(*StationFlowState)(nil),                  // 9: airbound.v1.StationFlowState
+	(*Link)(nil),                              // 10: airbound.v1.Link
+	(*Channel)(nil),                           // 11: airbound.v1.Channel
+	(*ChannelSurvey)(nil),                     // 12: airbound.v1.ChannelSurvey
+	(*Station)(nil),                           // 13: airbound.v1.Station
+	(*StationDestination)(nil),                // 14: airbound.v1.StationDestination
+	(*WindowState)(nil),                       // 15: airbound.v1.WindowState
+	(*Edca)(nil),                              // 16: airbound.v1.Edca
+	(*EdcaState)(nil),                         // 17: airbound.v1.EdcaState
+	(*AccessPointCommand)(nil),                // 18: airbound.v1.AccessPointCommand
+	(*SetStationFlows)(nil),                   // 19: airbound.v1.SetStationFlows
+	(*StationFlow)(nil),                       // 20: airbound.v1.StationFlow
+	(*SetWindows)(nil),                        // 21: airbound.v1.SetWindows
+	(*WindowLimit)(nil),                       // 22: airbound.v1.WindowLimit
+	(*SetEdca)(nil),                           // 23: airbound.v1.SetEdca
+	(*Reason)(nil),                            // 24: airbound.v1.Reason
 }
 var file_airbound_v1_access_point_proto_depIdxs = []int32{
-	7,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
-	17, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
-	10, // 2: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
-	11, // 3: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
-	12, // 4: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
-	0,  // 5: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
-	16, // 6: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
-	9,  // 7: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
-	14, // 8: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
-	8,  // 9: airbound.v1.AccessPointReport.station_flows:type_name -> airbound.v1.StationFlowState
-	10, // 10: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
-	11, // 11: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
-	1,  // 12: airbound.v1.Channel.band:type_name -> airbound.v1.Band
-	2,  // 13: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
-	13, // 14: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
-	3,  // 15: airbound.v1.Station.rx_rate_format:type_name -> airbound.v1.RateFormat
-	3,  // 16: airbound.v1.Station.tx_rate_format:type_name -> airbound.v1.RateFormat
-	4,  // 17: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
-	15, // 18: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
-	15, // 19: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
-	22, // 20: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
-	20, // 21: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
-	18, // 22: airbound.v1.AccessPointCommand.set_station_flows:type_name -> airbound.v1.SetStationFlows
-	19, // 23: airbound.v1.SetStationFlows.flows:type_name -> airbound.v1.StationFlow
-	23, // 24: airbound.v1.SetStationFlows.reason:type_name -> airbound.v1.Reason
-	4,  // 25: airbound.v1.StationFlow.category:type_name -> airbound.v1.AccessCategory
-	21, // 26: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
-	23, // 27: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
-	15, // 28: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
-	23, // 29: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
-	15, // 30: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
-	5,  // 31: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	6,  // 32: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	32, // [32:33] is the sub-list for method output_type
-	31, // [31:32] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	8,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
+	18, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
+	0,  // 2: airbound.v1.AccessPointServiceConnectResponse.mode:type_name -> airbound.v1.CellMode
+	11, // 3: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
+	12, // 4: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
+	13, // 5: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
+	1,  // 6: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
+	17, // 7: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
+	10, // 8: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
+	15, // 9: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
+	9,  // 10: airbound.v1.AccessPointReport.station_flows:type_name -> airbound.v1.StationFlowState
+	11, // 11: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
+	12, // 12: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
+	2,  // 13: airbound.v1.Channel.band:type_name -> airbound.v1.Band
+	3,  // 14: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
+	14, // 15: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
+	4,  // 16: airbound.v1.Station.rx_rate_format:type_name -> airbound.v1.RateFormat
+	4,  // 17: airbound.v1.Station.tx_rate_format:type_name -> airbound.v1.RateFormat
+	5,  // 18: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
+	16, // 19: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
+	16, // 20: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
+	23, // 21: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
+	21, // 22: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
+	19, // 23: airbound.v1.AccessPointCommand.set_station_flows:type_name -> airbound.v1.SetStationFlows
+	20, // 24: airbound.v1.SetStationFlows.flows:type_name -> airbound.v1.StationFlow
+	24, // 25: airbound.v1.SetStationFlows.reason:type_name -> airbound.v1.Reason
+	5,  // 26: airbound.v1.StationFlow.category:type_name -> airbound.v1.AccessCategory
+	22, // 27: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
+	24, // 28: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
+	16, // 29: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
+	24, // 30: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
+	16, // 31: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
+	6,  // 32: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	7,  // 33: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	33, // [33:34] is the sub-list for method output_type
+	32, // [32:33] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }
@@ -2455,7 +2523,7 @@ func file_airbound_v1_access_point_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_access_point_proto_rawDesc), len(file_airbound_v1_access_point_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
