@@ -117,6 +117,7 @@ def test_the_package_has_the_files_and_nothing_else(tree: Path) -> None:
         "usr/share/rpcd/acl.d/luci-app-airbound.json",
         "www/luci-static/resources/airbound/agents.js",
         "www/luci-static/resources/airbound/format.js",
+        "www/luci-static/resources/airbound/periods.js",
         "www/luci-static/resources/airbound/problems.js",
         "www/luci-static/resources/airbound/summary.js",
         "www/luci-static/resources/view/airbound/settings.js",

@@ -154,6 +154,17 @@ DEVICES = [
 IDLE = [_device(last_octet, 0.1, 0, down_kbps=0) for last_octet in (8, 9, 10)]
 
 
+def _period(mode: str, upload_seconds: int, carried_kbps: int, rtt_us: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "mode": mode,
+        "upload_seconds": upload_seconds,
+        "carried_kbps": carried_kbps,
+        "rtt_us": rtt_us,
+        "uploaders": 3.1,
+        **fields,
+    }
+
+
 def _connected(now_us: int) -> dict[str, Files]:
     lent = {
         "edca_generation": 7,
@@ -183,7 +194,21 @@ def _connected(now_us: int) -> dict[str, Files]:
         "packets_marked_total": 9_214,
         "sets_applied_total": 4,
     }
-    own = {"stations_reported": len(DEVICES), "devices": DEVICES, "windows": limited, "station_flows": as_video}
+    switched_us = now_us - 1_900_000_000
+    periods = {
+        "mode": "control",
+        "before": _period(
+            "observe", 610, 24_300, 412_000, began_monotonic_us=now_us - 3_000_000_000, ended_monotonic_us=switched_us
+        ),
+        "since": _period("control", 1735, 38_900, 17_200, began_monotonic_us=switched_us, uploaders=3.0),
+    }
+    own = {
+        "stations_reported": len(DEVICES),
+        "devices": DEVICES,
+        "windows": limited,
+        "station_flows": as_video,
+        **periods,
+    }
     first = _state(now_us, "phy0-ap0", **BSS_2, **lent | own)
     second = _state(
         now_us,
@@ -191,6 +216,8 @@ def _connected(now_us: int) -> dict[str, Files]:
         **BSS_5,
         stations_reported=len(IDLE),
         devices=IDLE,
+        mode="control",
+        since={**_period("control", 0, 0, 0, uploaders=0.0), "began_monotonic_us": switched_us},
         windows=FOLLOWED,
         station_flows=AS_THEY_COME,
     )

@@ -114,6 +114,21 @@ function parseDevice(value, hints) {
 	};
 }
 
+/* Means of a time with one mode of the controller; null if there is none. */
+function parsePeriod(value) {
+	if (!isObject(value))
+		return null;
+
+	return {
+		mode: text(value.mode),
+		endedMS: milliseconds(value.ended_monotonic_us),
+		uploadSeconds: number(value.upload_seconds) || 0,
+		carriedKbps: number(value.carried_kbps) || 0,
+		rttMS: milliseconds(value.rtt_us),
+		uploaders: number(value.uploaders) || 0
+	};
+}
+
 /* What an agent does with receive windows; null: its owner does not permit that it does anything. */
 function parseWindows(value, leaseLeftMS) {
 	if (!isObject(value))
@@ -179,6 +194,9 @@ function parseView(view, uptime, hints) {
 		band: text(state.band) || bandOf(frequency),
 		links: Array.isArray(state.links) ? state.links.length : 0,
 		stations: number(state.stations_reported),
+		mode: text(state.mode),
+		before: parsePeriod(state.before),
+		since: parsePeriod(state.since),
 		devices: list(state.devices).map(device => parseDevice(device, hints)),
 		reportAgeMS: reportAge(state, uptime),
 		generation: number(state.edca_generation) || 0,
@@ -285,6 +303,7 @@ return baseclass.extend({
 	 *   enabled, hasController, hasToken  what it says
 	 *   running     an agent is running
 	 *   service     {known, running, exitCode}: procd's instance
+	 *   uptime      of the router, in seconds; 0: not known
 	 *   views       one for each BSS that an agent is or was there for
 	 *   credentials the certificate
 	 *   missing, denied, error  why there are no views
@@ -313,6 +332,7 @@ return baseclass.extend({
 				hasToken: section !== null && section.hasToken,
 				service: service,
 				running: service.running || views.some(view => view.running),
+				uptime: number(answers[2]) || 0,
 				views: views,
 				credentials: credentialsOf(views),
 				missing: parsed.missing === true,

@@ -77,6 +77,10 @@ function limitsOf(views, devices) {
 			: _('nothing can be limited: %s. Next step: "airbound-ap doctor" on the access point'))
 			.format(refused.windows.refusal);
 
+	if (views.length && views.every(view => view.mode === 'observe'))
+		return _('nothing is limited: the controller only observes. Next step: "airbound mode control" where the ' +
+			'controller runs');
+
 	if (views.some(view => view.windows === null))
 		return _('nothing is limited, since the setting "Receive windows" does not permit it');
 

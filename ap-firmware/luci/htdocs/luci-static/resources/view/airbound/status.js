@@ -5,6 +5,7 @@
 'require poll';
 'require airbound.agents as agents';
 'require airbound.format as format';
+'require airbound.periods as periods';
 'require airbound.problems as problems';
 'require airbound.summary as summary';
 
@@ -371,6 +372,22 @@ function deviceTable(account) {
 	return table('airbound-devices', titles, summary.devices(account).map(deviceRow));
 }
 
+function periodRow(view, uptime) {
+	return [
+		view.interfaceName || '?',
+		E('strong', {}, [ periods.mode(view) ]),
+		periods.text(view.before, uptime),
+		view.mode ? periods.text(view.since, uptime) : '-',
+		periods.change(view.before, view.since)
+	];
+}
+
+function periodTable(running, uptime) {
+	const titles = [ _('Interface'), _('Mode'), _('Before the last switch'), _('Since then'), _('Change') ];
+
+	return table('airbound-periods', titles, running.map(view => periodRow(view, uptime)));
+}
+
 /* Why the switch failed last; the page is drawn anew every few seconds. */
 let switchFailure = '';
 
@@ -417,11 +434,18 @@ function contents(account, now) {
 	const running = account.views.filter(view => view.running);
 	const nodes = [ summaryOf(account) ].concat(problems.messages(account, now));
 
-	if (running.length)
+	if (running.length) {
+		nodes.push(section(_('Before and after'),
+			_('What was carried, in both directions, and the delay of the devices that upload: means over the last ' +
+				'hour in which two devices or more uploaded, before the controller was last switched between ' +
+				'observe and control, and since then. "airbound mode observe --for 10m" where the controller ' +
+				'runs makes such a switch; "airbound check" measures both modes in turn.'),
+			periodTable(running, account.uptime)));
 		nodes.push(section(_('Devices'),
 			_('Who takes the air, in the last seconds; those in bold upload. The delay is that of their TCP ' +
 				'connections, to the other side and back, with the least of them in brackets.'),
 			deviceTable(account)));
+	}
 
 	nodes.push(section(_('Access point agent'), '', agentTable(account, now)));
 	nodes.push(section(_('BSSs'), '', bssTable(account)));
