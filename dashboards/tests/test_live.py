@@ -87,7 +87,7 @@ def shown(title: str, bssid: str, prometheus: Prometheus, span: Span) -> dict[st
 def test_hours_are_compared_where_the_same_number_sent(prometheus: Prometheus, span: Span) -> None:
     """Of `_pasts`: with two and four senders, (30 * 4 + 60 * 3) MB/s today, and (30 * 2 + 60 * 2) MB/s as yesterday."""
     expected = {
-        "Carried: since yesterday": 300 / 180 - 1,
+        "Carried: since yesterday": 0.67,  # 300 / 180 - 1
         "RTT: since yesterday": (30 * 0.02 + 60 * 0.04) / (30 * 0.1 + 60 * 0.2) - 1,
         "Compared with yesterday": 90 / 120,
     }

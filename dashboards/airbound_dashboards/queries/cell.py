@@ -172,7 +172,8 @@ def _change(record: str, now: tuple[str, str], then: tuple[str, str]) -> str:
     """By the formula above; `now` and `then` are each a selector of modes and a time."""
     mean_then = f"({_total(record, *then)} / {_samples(record, *then)})"
     expected = f"sum({_samples(record, *now)} * on (senders) {mean_then})"
-    return f"sum({_total(record, *now)} and on (senders) {_samples(record, *then)}) / {expected} - 1"
+    measured = f"sum({_total(record, *now)} and on (senders) {_samples(record, *then)})"
+    return f"round({measured} / {expected} - 1, 0.01)"  # else a little less than nothing is -0 %
 
 
 _CONTROL, _OBSERVE = (', mode="control"', "[$__range]"), (', mode="observe"', "[$__range]")
