@@ -373,11 +373,13 @@ function deviceTable(account) {
 }
 
 function periodRow(view, uptime) {
+	const textOf = period => view.mode ? periods.text(period, uptime) : '-';
+
 	return [
 		view.interfaceName || '?',
 		E('strong', {}, [ periods.mode(view) ]),
-		periods.text(view.before, uptime),
-		view.mode ? periods.text(view.since, uptime) : '-',
+		textOf(view.before),
+		textOf(view.since),
 		periods.change(view.before, view.since)
 	];
 }
