@@ -31,6 +31,7 @@ from airbound.pki.revocation import Revocations
 from airbound.store.factory import open_store
 from airbound.store.options import StoreOptions
 from airbound.v1 import operations_pb2, operations_pb2_grpc
+from airbound_dashboards.api import Prometheus
 from airbound_dashboards.live.cell import FAR_SERVER, Cell, Connection, Phone
 from airbound_dashboards.live.history import DAY_S, Past, Stretch
 from airbound_dashboards.live.medium import Medium, Sender
@@ -47,8 +48,13 @@ CYCLE_S = (8.0, 8.0)
 WRONG_EVERY_S = 8.0
 
 
+SCRAPES_LEAST = 3  # of a mode, before the next
+
+
 class Observed(NamedTuple):
-    """When `controlled` is switched to observe, after the start, and for how long."""
+    """When `controlled` is switched to observe, after the start, and for how long: at least, since Prometheus has to
+    see each mode.
+    """
 
     after_s: float = 6.0
     for_s: float = 12.0
@@ -102,7 +108,9 @@ async def site(
         for cell in cells:
             await stack.enter_async_context(cell.running())
         running = await stack.enter_async_context(prometheus(directory, metrics, rules, pasts=_pasts(time.time())))
-        await stack.enter_async_context(_observing(Connection(controllers[0].operators, operator), observed))
+        await stack.enter_async_context(
+            _observing(Connection(controllers[0].operators, operator), observed, f"http://{running.target}")
+        )
         await stack.enter_async_context(_sending_wrong(Connection(at[0], erratic)))
         yield Running(f"http://{running.target}", tuple(controllers), cells)
 
@@ -130,20 +138,25 @@ async def _sending_wrong(connection: Connection) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _observing(operator: Connection, observed: Observed) -> AsyncIterator[None]:
+async def _observing(operator: Connection, observed: Observed, prometheus_url: str) -> AsyncIterator[None]:
     """Within this, an operator switches `controlled` to observe for a while, once."""
+    server = Prometheus(prometheus_url)
+
+    async def scraped(mode: str) -> None:
+        info = f'airbound_cell_control_info{{bssid="{CONTROLLED}", mode="{mode}"}}'
+        seen = f"count_over_time({info}[10m]) >= {SCRAPES_LEAST}"
+        while not await asyncio.to_thread(server.instant, seen, time.time()):  # noqa: ASYNC110  # Prometheus is asked
+            await asyncio.sleep(0.25)
 
     async def run() -> None:
-        await asyncio.sleep(observed.after_s)
         async with channel(operator.target, operator.secured) as opened:
             stub: Any = operations_pb2_grpc.OperationsServiceStub(opened)
-            await stub.SetMode(
-                operations_pb2.SetModeRequest(
-                    mode=operations_pb2.MODE_OBSERVE,
-                    bssid=CONTROLLED,
-                    for_ms=round(observed.for_s * 1000),
-                )
-            )
+            await asyncio.sleep(observed.after_s)
+            await scraped("control")
+            await stub.SetMode(operations_pb2.SetModeRequest(mode=operations_pb2.MODE_OBSERVE, bssid=CONTROLLED))
+            await asyncio.sleep(observed.for_s)
+            await scraped("observe")
+            await stub.SetMode(operations_pb2.SetModeRequest(bssid=CONTROLLED, configured=True))
 
     async with asyncio.TaskGroup() as group:
         task = group.create_task(run())
