@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 The cell is the lab's, in virtual time that keeps to real time. Its access point and its phones have agents which enrol
 at a controller outside, by tokens, and connect to it as any other device does. The phones upload a file, a burst of
-photos, live video, leave and come back, without end; what they do follows from --seed. The controller needs
-[identity] match_addresses = false: all connections come to it from this machine's address.
+photos, live video, fetch a file, leave and come back, without end; what they do follows from --seed. The controller
+needs [identity] match_addresses = false: all connections come to it from this machine's address.
 
 A device's token is a file of its name in the directory of --tokens: live-ap, live-phone1, live-phone2, ... Certificates
 are kept in the directory of --state, with logs and status.json; tokens are not needed any more then.
@@ -35,6 +35,7 @@ examples:
   airbound enroll access-point live-ap >tokens/live-ap
   airbound enroll terminal live-phone1 >tokens/live-phone1
   airbound-lab live --controller controller.example:50051 --tokens tokens --terminals 1
+  airbound-lab live --controller controller.example:50051 --tokens tokens --phy 11ac-80 --ap openwrt
   airbound-lab live --check
 
 exit codes: 0 stopped, or --check: the cell runs; 1 failed, or --check: it does not; 2 wrong usage"""
@@ -60,6 +61,7 @@ def add(commands: Any) -> None:
         metavar="DIR",
         help="certificates, logs, status.json; private (default: %(default)s)",
     )
+    add("--window-clamp", action="store_true", help="the default; as of run, so that the same words may be given")
     add("--kernel", metavar="FILE", help="the lab's kernel (default: as run)")
     add("--check", action="store_true", help="only show the status of a cell that runs with this --state")
 
@@ -76,6 +78,8 @@ def execute_command(options: argparse.Namespace) -> None:
         check(directory)
         return
     settings = _settings(options)
+    if settings.no_window_clamp and options.window_clamp:
+        raise UsageError("--window-clamp excludes --no-window-clamp")
     if settings.plain_text and options.tokens is not None:
         raise UsageError("--plain-text excludes --tokens")
     tokens = options.tokens.resolve() if options.tokens is not None else None
@@ -83,8 +87,8 @@ def execute_command(options: argparse.Namespace) -> None:
         raise UsageError(f"--tokens: there is no directory {tokens}")
     host.check_tools()
     programs = _programs()
-    kernel = host.kernel(options.kernel, settings.kernel_line)
-    host.check_line(kernel, settings.kernel_line)
+    kernel = host.kernel(options.kernel, settings.line)
+    host.check_line(kernel, settings.line)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -19,6 +19,7 @@ from airbound_lab.live import processor_time
 from airbound_lab.live.status import Running
 from airbound_lab.live.timetravel import Scheduler
 from airbound_lab.run.runs import RATE_CONTROL_NAMES
+from airbound_lab.settings import radio
 
 if TYPE_CHECKING:
     from airbound_lab.live.settings import Settings
@@ -35,7 +36,8 @@ LEFT_BY_EARLIER = ("guest.json", "progress", "stop", "error.txt")
 
 def command_line(kernel: Path, settings: Settings, scheduler: Path, random_seed: int) -> list[str]:
     """Return the command that boots the guest."""
-    rate_control = RATE_CONTROL_NAMES[settings.radio]
+    rate_control, parameters = RATE_CONTROL_NAMES[settings.radio], settings.parameters()
+    medium = radio.boot_parameters(parameters.radio, parameters.radio.streams, parameters.guard_interval)
     return [
         str(kernel),
         *(f"mem={MEMORY_MIB}M", "rootfstype=hostfs", "rootflags=/", "ro", f"init={INIT}"),
@@ -45,6 +47,7 @@ def command_line(kernel: Path, settings: Settings, scheduler: Path, random_seed:
         f"mac80211_hwsim.radios={settings.phones + 1}",
         f"mac80211_hwsim.rate_control={rate_control}",
         f"mac80211_hwsim.ap_rate_control={rate_control}",
+        *(f"mac80211_hwsim.{name}={value}" for name, value in medium.items()),
     ]
 
 

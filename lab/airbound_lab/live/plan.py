@@ -16,6 +16,7 @@ from airbound_lab.plan import classes, guest_paths, guest_plan, topology
 
 if TYPE_CHECKING:
     from airbound_lab.live.settings import Settings
+    from airbound_lab.settings.radio import PhyName
 
 RESULT_DIRECTORY = guest_plan.RESULT_DIRECTORY
 LINK_DIRECTORY = "/run/link"
@@ -24,6 +25,11 @@ CONTROLLER = "controller"
 ENROLMENT = "enrolment"
 """Targets of the link."""
 SUPPLICANT_CONTROL = "/run/wpa_supplicant"
+DOWNLOADS_PORT = topology.SERVER_PORT + 1
+FILES: dict[PhyName, int] = {"11g": 1, "11n-20": 2, "11n-40": 6, "11ac-80": 12}
+"""How many times as large files are as on 802.11g, so that one takes as long: by what the cells carry."""
+PORTS = {"port": topology.SERVER_PORT, "downloads_port": DOWNLOADS_PORT}
+"""Of each server: where it receives, and where it sends what it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +54,16 @@ def plan(settings: Settings, programs: Programs, link: str) -> dict[str, Any]:
     agents = _agents(settings, programs, cell)
     return {key: of_run[key] for key in kept} | {
         "seed": settings.seed,
+        "files": FILES[settings.phy],
         "controller": of_run["controller"],
         "controller_config": None,
         "applications_table": programme.table(),
         "access_point": of_run["access_point"] | {"label": settings.access_point},
         "stations": [
-            station | _station(settings, number) | {"server": station["server"] | {"port": topology.SERVER_PORT}}
+            station | _station(settings, number) | {"server": station["server"] | PORTS}
             for number, station in enumerate(of_run["stations"], start=1)
         ],
-        "servers": [
-            {"netns": server.name, "address": server.address, "port": topology.SERVER_PORT} for server in cell.servers
-        ],
+        "servers": [{"netns": server.name, "address": server.address} | PORTS for server in cell.servers],
         "wpa_supplicant": f"ctrl_interface={SUPPLICANT_CONTROL}\n{of_run['wpa_supplicant']}",
         "link": {
             "netns": "controller",

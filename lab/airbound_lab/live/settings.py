@@ -7,10 +7,21 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
+from airbound_lab.settings import arguments
 from airbound_lab.settings.option import Option
 from airbound_lab.settings.parameters import Parameters
+from airbound_lab.settings.radio import DEFAULT_PHY, PhyName
+from airbound_lab.settings.scenario import DistanceM
 from airbound_lab.settings.validation import STRICT
-from airbound_lab.settings.values import DEFAULT_KERNEL_LINE, TERMINALS_MAX, DelayMs, KernelLine, RateControl, Seed
+from airbound_lab.settings.values import (
+    KERNEL_LINE_OF,
+    TERMINALS_MAX,
+    AccessPointKind,
+    DelayMs,
+    KernelLine,
+    RateControl,
+    Seed,
+)
 
 ENROLMENT_PORT = 50053
 PORT_MAX = 65_535
@@ -63,7 +74,18 @@ class Settings:
     radio: Annotated[RateControl, Option("all radios' rate control (default: {default})")] = "minstrel"
     delay_ms: Annotated[DelayMs, Option("round trip to their server (default: {default})", "MS")] = 20.0
     seed: Annotated[Seed, Option("of what the phones do (default: {default})", "N")] = 1
-    kernel_line: Annotated[KernelLine, Option("as of run (default: {default})")] = DEFAULT_KERNEL_LINE
+    phy: Annotated[PhyName, Option("the radios, as of run (default: {default})")] = DEFAULT_PHY
+    ap: Annotated[AccessPointKind, Option("the access point, as of run (default: {default})")] = "plain"
+    distances_m: Annotated[
+        Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None,
+        Option(
+            "metres between access point and phones, in turn (default: near enough for any rate)",
+            "M,M,...",
+            name="distances",
+            read=arguments.reals,
+        ),
+    ] = None
+    kernel_line: Annotated[KernelLine | None, Option("as of run (default: 6.1, with --ap openwrt 6.12)")] = None
 
     @model_validator(mode="after")
     def _check_phones(self) -> Self:
@@ -76,6 +98,16 @@ class Settings:
         if self.plain_text and self.enroll is not None:
             raise ValueError("--plain-text excludes --enroll")
         return self
+
+    @model_validator(mode="after")
+    def _check_radios(self) -> Self:
+        self.parameters()  # which knows what goes together
+        return self
+
+    @property
+    def line(self) -> KernelLine:
+        """The Linux of all hosts."""
+        return self.kernel_line or KERNEL_LINE_OF[self.ap]
 
     @property
     def phones(self) -> int:
@@ -108,5 +140,8 @@ class Settings:
             rate_control=self.radio,
             modes=("airbound",),
             seeds=(self.seed,),
-            kernel_line=self.kernel_line,
+            phy=self.phy,
+            ap=self.ap,
+            distances_m=self.distances_m,
+            kernel_line=self.line,
         )

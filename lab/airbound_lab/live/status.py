@@ -64,7 +64,9 @@ def line(status: dict[str, Any]) -> str:
     total_mbps = sum(phone["goodput_mbps"] for phone in cell["phones"])
     doing = ", ".join(f"{phone['name']} {_short(phone)}" for phone in cell["phones"])
     lateness = f"behind {time['behind_max_ms']:.0f} ms, lost {time['lost_s']:.1f} s"
-    return f"{status['state']} {time['guest_s']:.0f} s, {lateness}; {total_mbps:.1f} Mb/s; {doing}"
+    srtts_ms = [phone["srtt_ms"] for phone in cell["phones"] if phone["srtt_ms"] is not None]
+    rtt = f", RTT up to {max(srtts_ms):.0f} ms" if srtts_ms else ""
+    return f"{status['state']} {time['guest_s']:.0f} s, {lateness}; {total_mbps:.1f} Mb/s{rtt}; {doing}"
 
 
 def _short(phone: dict[str, Any]) -> str:

@@ -39,6 +39,9 @@ PROGRAMS = Programs("/nowhere", "/nowhere", "/nowhere")
         (["--controller", HERE, "--tokens", "none"], "there is no directory"),
         (["--controller", HERE, "--terminals", "0", "--without-agent", "0"], "--terminals and --without-agent"),
         (["--controller", HERE, "--name", "a/b"], "--name"),
+        (["--controller", HERE, "--window-clamp", "--no-window-clamp"], "--window-clamp excludes"),
+        (["--controller", HERE, "--ap", "openwrt", "--kernel-line", "6.1"], "ap: openwrt: Linux 6.1 has no queues"),
+        (["--controller", HERE, "--ap", "openwrt"], "is Linux 6.1.192, but --kernel-line is 6.12"),
         (["--controller", HERE, "--kernel-line", "6.12"], "is Linux 6.1.192, but --kernel-line is 6.12"),
     ],
 )

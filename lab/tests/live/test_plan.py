@@ -96,5 +96,29 @@ def test_the_guests_time_keeps_to_real_time_and_its_keys_are_nobodys() -> None:
     assert "mac80211_hwsim.radios=4" in command
 
 
+def test_the_radio_of_today() -> None:
+    today = replace(SETTINGS, phy="11ac-80", ap="openwrt", distances_m=(5.0, 40.0))
+    plan = plans.plan(today, PROGRAMS, LINK)
+    assert "ieee80211ac=1" in plan["access_point"]["hostapd"]
+    assert "tx_queue_data2_burst=2.0" in plan["access_point"]["hostapd"]  # as OpenWrt has it
+    assert len(plan["links"]) == 2 * today.phones
+    command = command_line(Path("/k/linux"), today, Path("/x/time"), 77)
+    assert {"mac80211_hwsim.dcf_streams=2", "mac80211_hwsim.dcf_5_ghz=1"} <= set(command)
+    assert not any("dcf_" in word for word in command_line(Path("/k/linux"), SETTINGS, Path("/x/time"), 77))
+
+
+def test_files_are_as_large_as_the_radios_are_fast() -> None:
+    sizes = {plans.plan(replace(SETTINGS, phy=phy), PROGRAMS, LINK)["files"] for phy in ("11g", "11n-40", "11ac-80")}
+    assert sizes == {1, 6, 12}
+
+
+def test_each_server_receives_and_sends() -> None:
+    plan = plans.plan(SETTINGS, PROGRAMS, LINK)
+    [server] = plan["servers"]
+    assert server["port"] != server["downloads_port"]
+    for station in plan["stations"]:
+        assert {"port": server["port"], "downloads_port": server["downloads_port"]}.items() <= station["server"].items()
+
+
 def test_the_line_of_the_kernel_is_that_of_the_cell() -> None:
     assert [Settings("c:1", kernel_line=line).parameters().kernel_line for line in ("6.1", "6.12")] == ["6.1", "6.12"]

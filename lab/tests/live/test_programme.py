@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def test_activities_stay_within_their_limits(seed: int, phone: int) -> None:
                 assert programme.PAUSE_S[0] <= activity.seconds <= programme.PAUSE_S[1]
             case "away":
                 assert programme.AWAY_S[0] <= activity.seconds <= programme.AWAY_S[1]
-            case "file":
+            case "file" | "download":
                 [size] = activity.items_bytes
                 assert programme.FILE_BYTES[0] <= size <= programme.FILE_BYTES[1]
             case "photos":
@@ -55,7 +56,7 @@ def test_uploads_and_pauses_alternate_and_who_leaves_comes_back(seed: int, phone
     kinds = [activity.kind for activity in islice(activities(seed, phone), 60)]
     for before, after in pairwise(kinds):
         if before == "idle":
-            assert after in programme.UPLOADS
+            assert after in programme.TRANSFERS
         elif before == "away":
             assert after == "idle"
         else:
@@ -66,7 +67,15 @@ def test_uploads_and_pauses_alternate_and_who_leaves_comes_back(seed: int, phone
 @given(SEEDS)
 def test_every_kind_occurs(seed: int) -> None:
     kinds = {activity.kind for phone in range(1, 6) for activity in islice(activities(seed, phone), 100)}
-    assert kinds == {"idle", "away", "file", "photos", "video"}
+    assert kinds == {"idle", "away", "file", "photos", "video", "download"}
+
+
+@settings(deadline=None)
+@given(SEEDS, PHONES)
+def test_a_faster_radio_has_larger_files_and_does_the_same(seed: int, phone: int) -> None:
+    for slow, fast in islice(zip(activities(seed, phone), activities(seed, phone, 12), strict=True), 40):
+        of_files = slow.kind in ("file", "download")
+        assert fast == (replace(slow, items_bytes=(12 * slow.items_bytes[0],)) if of_files else slow)
 
 
 def test_each_phone_has_a_programme_of_its_own() -> None:

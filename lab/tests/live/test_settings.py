@@ -32,6 +32,13 @@ def test_where_devices_enrol(controller: str, enroll: str | None, enrolment: str
     assert Settings(controller, enroll=enroll).enrolment == enrolment
 
 
+def test_the_radio_of_today_is_a_run_s_and_chooses_its_kernel() -> None:
+    assert Settings(HERE).line == "6.1"
+    parameters = Settings(HERE, phy="11ac-80", ap="openwrt", distances_m=(5.0, 40.0)).parameters()
+    assert (parameters.phy, parameters.ap, parameters.kernel_line) == ("11ac-80", "openwrt", "6.12")
+    assert [parameters.distance_m(phone) for phone in (1, 2, 3)] == [5, 40, 5]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -50,6 +57,9 @@ def test_where_devices_enrol(controller: str, enroll: str | None, enrolment: str
         {"terminals": 100, "without_agent": 1},
         {"radio": "fast"},
         {"delay_ms": -1.0},
+        {"ap": "openwrt", "kernel_line": "6.1"},
+        {"phy": "11ac-80", "radio": "aarf"},
+        {"distances_m": (0.0,)},
     ],
 )
 def test_what_is_wrong_is_refused(wrong: dict[str, Any]) -> None:

@@ -12,8 +12,8 @@ from airbound_lab.live.timetravel import Lateness
 NOW_S = 1_700_000_000.0
 
 
-def phone(name: str, kind: str, doing: str, goodput_mbps: float = 0.0) -> dict[str, Any]:
-    return {"name": name, "kind": kind, "doing": doing, "goodput_mbps": goodput_mbps}
+def phone(name: str, kind: str, doing: str, goodput_mbps: float = 0.0, srtt_ms: float | None = None) -> dict[str, Any]:
+    return {"name": name, "kind": kind, "doing": doing, "goodput_mbps": goodput_mbps, "srtt_ms": srtt_ms}
 
 
 def status(*phones: dict[str, Any], lost_s: float = 0.0, starts: int = 1) -> dict[str, Any]:
@@ -25,6 +25,11 @@ def status(*phones: dict[str, Any], lost_s: float = 0.0, starts: int = 1) -> dic
 def test_a_line_has_time_lateness_and_what_each_phone_does() -> None:
     line = statuses.line(status(phone("a", "file", "uploads", 5.25), phone("b", "away", "away", 0.0), lost_s=1.5))
     assert line == "running 12 s, behind 3 ms, lost 1.5 s; 5.2 Mb/s; a file 5.2, b away"
+
+
+def test_a_line_has_the_longest_rtt_of_those_that_send() -> None:
+    phones = (phone("a", "file", "", 5.0, 31.6), phone("b", "file", "", 2.0, 12.0), phone("c", "idle", ""))
+    assert "; 7.0 Mb/s, RTT up to 32 ms; " in statuses.line(status(*phones))
 
 
 def test_before_the_guest_has_written_anything() -> None:

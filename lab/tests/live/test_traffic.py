@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uploads over loopback: sent bytes arrive, and a sender or receiver that fails reports its error."""
+"""Uploads and downloads over loopback: sent bytes arrive, and a sender or receiver that fails reports its error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airbound_lab.live.guest.loop import Loop
-from airbound_lab.live.guest.traffic import Server, Upload
+from airbound_lab.live.guest.traffic import Download, FileServer, Server, Upload
 from airbound_testing.ports import free_port
 
 if TYPE_CHECKING:
@@ -165,6 +165,61 @@ def test_a_server_that_closes_early_is_an_error(upload: Callable[..., Upload], r
         loop.after(0.2, close_early)
         [error] = results.wait(1)
     assert error in ("ECONNRESET", "EPIPE")
+
+
+@pytest.fixture
+def files(loop: Loop) -> Iterator[int]:
+    port = free_port()
+    made = FileServer(loop, "", (HERE, port))
+    yield port
+    made.close()
+
+
+def test_every_byte_that_is_asked_for_arrives(files: int, loop: Loop, results: Results) -> None:
+    sizes = (1, 65_536, 3_000_000)
+    downloads = [Download(loop, "", (HERE, (HERE, files)), size, results.add) for size in sizes]
+    assert results.wait(3) == ["", "", ""]
+    assert [download.received_bytes for download in downloads] == list(sizes)
+
+
+def test_a_file_that_ends_early_is_an_error(loop: Loop, results: Results) -> None:
+    with socket.create_server((HERE, 0)) as listener:
+        download = Download(loop, "", (HERE, listener.getsockname()[:2]), 1000, results.add)
+
+        def send_half() -> None:
+            with listener.accept()[0] as connection:
+                assert connection.recv(64) == b"1000\n"
+                connection.sendall(bytes(500))
+
+        loop.after(0.2, send_half)
+        assert results.wait(1) == ["the server closed the connection"]
+    assert download.received_bytes == 500
+
+
+def test_a_download_may_be_aborted_and_nobody_listens(files: int, loop: Loop, results: Results) -> None:
+    download = Download(loop, "", (HERE, (HERE, files)), 10**12, results.add)
+    loop.after(0.2, download.abort)
+    assert results.wait(1) == ["aborted"]
+    Download(loop, "", (HERE, (HERE, free_port())), 1, results.add)
+    assert results.wait(2) == ["aborted", "ECONNREFUSED"]
+
+
+@pytest.mark.parametrize("request_", [b"no number\n", b"\n", b"1" * 40])
+def test_what_is_no_request_ends_the_connection(request_: bytes, files: int, loop: Loop, results: Results) -> None:
+    with socket.create_connection((HERE, files)) as client:
+        client.sendall(request_)
+        client.settimeout(0)
+
+        def look() -> None:
+            try:
+                results.add(repr(client.recv(10)))
+            except BlockingIOError:
+                loop.after(0.05, look)
+            except ConnectionResetError:
+                results.add("b''")
+
+        loop.after(0.05, look)
+        assert results.wait(1) == ["b''"]
 
 
 def test_timers_come_in_order_and_again(loop: Loop) -> None:

@@ -19,7 +19,7 @@ from airbound_lab.guest.system import GuestError
 from airbound_lab.live.guest.devices import Devices
 from airbound_lab.live.guest.loop import Loop
 from airbound_lab.live.guest.phones import Phone
-from airbound_lab.live.guest.traffic import Server
+from airbound_lab.live.guest.traffic import FileServer, Server
 
 RESULT = "/run/result"
 STATUS_S = 1.0
@@ -41,10 +41,11 @@ class Live:
         self._servers = [
             Server(self.loop, server["netns"], (server["address"], server["port"])) for server in plan["servers"]
         ]
-        self._phones = [
-            Phone(self.loop, station, plan["seed"], (station["server"]["address"], station["server"]["port"]))
-            for station in plan["stations"]
+        self._file_servers = [
+            FileServer(self.loop, server["netns"], (server["address"], server["downloads_port"]))
+            for server in plan["servers"]
         ]
+        self._phones = [Phone(self.loop, station, plan) for station in plan["stations"]]
         self._received_bytes: dict[str, int] = {}
         self._status_s = time.monotonic()
         self._begin_s = time.monotonic() + CONNECT_MAX_S
@@ -73,7 +74,8 @@ class Live:
         phones = []
         for phone, station in zip(self._phones, self._plan["stations"], strict=True):
             address = phone.address
-            new_bytes = received.get(address, 0) - self._received_bytes.get(address, 0)
+            received[address] = received.get(address, 0) + phone.fetched_bytes
+            new_bytes = received[address] - self._received_bytes.get(address, 0)
             phones.append(
                 {
                     "name": station["label"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airbound_lab.guest.supplicant import Supplicant
 from airbound_lab.live import programme
-from airbound_lab.live.guest.traffic import FRAMES_PER_S, Upload
+from airbound_lab.live.guest.traffic import FRAMES_PER_S, Download, Upload
 
 if TYPE_CHECKING:
     from airbound_lab.live.guest.loop import Loop
@@ -22,16 +22,17 @@ RETURN_ATTEMPTS = 40
 class Phone:
     """One phone of the cell."""
 
-    def __init__(self, loop: Loop, station: dict[str, Any], seed: int, server: tuple[str, int]) -> None:
+    def __init__(self, loop: Loop, station: dict[str, Any], plan: dict[str, Any]) -> None:
         """Know what it does; `begin` begins."""
         self._loop = loop
         self._station = station
-        self._server = server
-        self._activities = programme.activities(seed, station["number"])
+        self._activities = programme.activities(plan["seed"], station["number"], plan["files"])
         self._supplicant = Supplicant(station["interface"])
         self._left: list[int] = []
         self._turn = 0
         self._latest: Upload | None = None
+        self._download: Download | None = None
+        self._fetched_bytes = 0
         self.doing: Activity | None = None
         self.uploads = 0
         self.errors: dict[str, int] = {}
@@ -44,6 +45,11 @@ class Phone:
     def address(self) -> str:
         """Its IPv4 address."""
         return str(self._station["address"])
+
+    @property
+    def fetched_bytes(self) -> int:
+        """What it has received of all files that it fetched."""
+        return self._fetched_bytes + (self._download.received_bytes if self._download is not None else 0)
 
     def srtt_ms(self) -> float | None:
         """Return the smoothed RTT of its upload, as its kernel has it; None while it uploads nothing."""
@@ -63,6 +69,17 @@ class Phone:
                 video = self._upload(0, self._count_and_go_on, frame_bytes=frame_bytes)
                 self._loop.after(activity.seconds, video.stop)
                 self._limit(video, activity.seconds + UPLOAD_MAX_S)
+            case "download":
+                self._fetched_bytes = self.fetched_bytes
+                [size_bytes] = activity.items_bytes
+                self._download = Download(
+                    self._loop,
+                    self._station["name"],
+                    self._addresses("downloads_port"),
+                    size_bytes,
+                    self._count_and_go_on,
+                )
+                self._limit(self._download, UPLOAD_MAX_S)
             case "file" | "photos":
                 self._left = list(activity.items_bytes)
                 self._upload_next("")
@@ -88,7 +105,7 @@ class Phone:
         self._latest = Upload(
             self._loop,
             self._station["name"],
-            (self._station["address"], self._server),
+            self._addresses("port"),
             size_bytes,
             done,
             frame_bytes=frame_bytes,
@@ -96,7 +113,12 @@ class Phone:
         )
         return self._latest
 
-    def _limit(self, upload: Upload, seconds: float) -> None:
+    def _addresses(self, port: str) -> tuple[str, tuple[str, int]]:
+        """Its own, and its server's."""
+        server = self._station["server"]
+        return self._station["address"], (server["address"], server[port])
+
+    def _limit(self, upload: Upload | Download, seconds: float) -> None:
         turn = self._turn
 
         def abort() -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Uploads of phones and the servers that receive them: TCP, one connection for each file, photo or video."""
+"""Uploads and downloads of phones, and the servers at their other ends: TCP, one connection for each file, photo or
+video.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,8 @@ TCP_INFO_RTT_US = struct.Struct("=68xI")
 SILENCE_MAX_MS = 20_000
 """The kernel ends a connection of which nothing was acknowledged for so long (TCP_USER_TIMEOUT)."""
 FRAMES_PER_S = 30
+REQUEST_BYTES_MAX = 20
+"""A request is a number of bytes in decimal digits, and the end of the line."""
 
 
 class Server:
@@ -72,6 +76,126 @@ class Server:
             self._connections.discard(connection)
             self._loop.forget(connection)
             connection.close()
+
+
+class FileServer:
+    """Sends phones as many bytes as they ask for."""
+
+    def __init__(self, loop: Loop, netns: str, address: tuple[str, int]) -> None:
+        """Listen in a namespace."""
+        self._loop = loop
+        with namespace(netns):
+            self._listener = socket.create_server(address, backlog=128)
+        self._listener.settimeout(0)
+        self._connections: set[socket.socket] = set()
+        loop.watch(self._listener, selectors.EVENT_READ, self._accept)
+
+    def close(self) -> None:
+        """Listen no longer, and end what is open."""
+        self._loop.forget(self._listener)
+        self._listener.close()
+        for connection in list(self._connections):
+            self._end(connection)
+
+    def _accept(self) -> None:
+        try:
+            connection, _ = self._listener.accept()
+        except OSError:
+            return
+        self._connections.add(connection)
+        connection.settimeout(0)
+        connection.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_MAX_BYTES)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_MAX_MS)
+        self._loop.watch(connection, selectors.EVENT_READ, lambda: self._read(connection, b""))
+
+    def _read(self, connection: socket.socket, begin: bytes) -> None:
+        try:
+            request = begin + (new := connection.recv(REQUEST_BYTES_MAX))
+        except OSError:
+            new = request = b""
+        number, end, _ = request.partition(b"\n")
+        if not new or len(request) > REQUEST_BYTES_MAX or (end and not number.isdigit()):
+            self._end(connection)
+        elif end:
+            left_bytes = [int(number)]
+            self._loop.watch(connection, selectors.EVENT_WRITE, lambda: self._send(connection, left_bytes))
+        else:
+            self._loop.watch(connection, selectors.EVENT_READ, lambda: self._read(connection, request))
+
+    def _send(self, connection: socket.socket, left_bytes: list[int]) -> None:
+        try:
+            left_bytes[0] -= connection.send(CHUNK[: left_bytes[0]])
+        except BlockingIOError:
+            return
+        except OSError:
+            left_bytes[0] = 0
+        if not left_bytes[0]:
+            self._end(connection)
+
+    def _end(self, connection: socket.socket) -> None:
+        self._connections.discard(connection)
+        self._loop.forget(connection)
+        connection.close()
+
+
+class Download:
+    """One connection by which a phone fetches so many bytes from a FileServer."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        netns: str,
+        addresses: tuple[str, tuple[str, int]],
+        size_bytes: int,
+        done: Callable[[str], None],
+    ) -> None:
+        """Connect from an address to a server's; `done` is called once, with an error or with nothing."""
+        self._loop = loop
+        self._done: Callable[[str], None] | None = done
+        self._size_bytes = size_bytes
+        self.received_bytes = 0
+        self._buffer = bytearray(1 << 18)
+        with namespace(netns):
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.settimeout(0)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, RECEIVED_MIN_BYTES)
+        source, server = addresses
+        self._socket.bind((source, 0))
+        if (error := self._socket.connect_ex(server)) not in (0, errno.EINPROGRESS):
+            loop.after(0, lambda: self._end(errno.errorcode[error]))
+            return
+        loop.watch(self._socket, selectors.EVENT_WRITE, self._connected)
+
+    def abort(self) -> None:
+        """End at once."""
+        self._end("aborted")
+
+    def _connected(self) -> None:
+        if error := self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self._end(errno.errorcode.get(error, str(error)))
+            return
+        self._socket.send(f"{self._size_bytes}\n".encode("ascii"))
+        self._loop.watch(self._socket, selectors.EVENT_READ, self._receive)
+
+    def _receive(self) -> None:
+        try:
+            received = self._socket.recv_into(self._buffer)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._end(errno.errorcode.get(error.errno or 0, str(error)))
+            return
+        self.received_bytes += received
+        if not received:
+            self._end("" if self.received_bytes == self._size_bytes else "the server closed the connection")
+
+    def _end(self, error: str) -> None:
+        if self._done is None:
+            return
+        done, self._done = self._done, None
+        self._loop.forget(self._socket)
+        self._socket.close()
+        done(error)
 
 
 class Upload:
