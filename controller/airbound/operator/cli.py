@@ -14,6 +14,7 @@ import math
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
@@ -53,6 +54,9 @@ PLAIN_TEXT_VARIABLE = "AIRBOUND_PLAIN_TEXT"
 CONTROLLER_VARIABLE = "AIRBOUND_CONTROLLER"
 CELL_NAMES = "the name of its access point, its SSID or its BSSID"
 SERVICE_SOCKET = Path("/run/airbound/operators.sock")  # of controller/debian's service
+SERVICE_CONFIG = Path("/etc/airbound/controller.toml")  # its package brings it
+SERVICE_POLL_S = 0.1
+_sleep = time.sleep
 
 EPILOG = """examples:
   airbound ca init                             make an authority; then a certificate: airbound ca operator NAME
@@ -481,7 +485,7 @@ def _with_client(arguments: argparse.Namespace, do: "Callable[[Client], int]") -
     from airbound.pki.errors import PkiError
 
     try:
-        endpoint = checked_endpoint(arguments.controller, "--controller")
+        endpoint = checked_endpoint(_service(arguments) or arguments.controller, "--controller")
         with Client(endpoint, arguments.timeout, _identity(arguments, endpoint)) as client:
             try:
                 return do(client)
@@ -493,6 +497,40 @@ def _with_client(arguments: argparse.Namespace, do: "Callable[[Client], int]") -
         return _fail(error, FAILED)
     except UnreachableError as error:
         return _fail(error, UNREACHABLE)
+
+
+def _service(arguments: argparse.Namespace) -> str:
+    """The socket of this machine's service, for who has chosen nothing else and has no certificate. It is there some
+    seconds after the service was started, as by its installation: so long a command waits.
+
+    Raises:
+        UnreachableError: the service does not run.
+        PkiError: its socket is for others.
+    """
+    from airbound.operator.client import UnreachableError
+    from airbound.operator.tls_files import TlsFiles, default_directory
+    from airbound.pki.errors import PkiError
+
+    if arguments.controller != DEFAULT_OPERATORS or arguments.plain_text or not SERVICE_CONFIG.exists():
+        return ""
+    if TlsFiles(arguments.tls_dir or default_directory()).certificate.exists():
+        return ""
+    until_s = time.monotonic() + arguments.timeout
+    while not os.access(SERVICE_SOCKET, os.W_OK):
+        folder = SERVICE_SOCKET.parent
+        if folder.exists() and (SERVICE_SOCKET.exists() or not os.access(folder, os.X_OK)):
+            raise PkiError(
+                "this machine's controller serves root and the members of the group airbound: sudo airbound ...,"
+                " or sudo adduser $USER airbound and log in again; others need a certificate"
+                " (airbound login --token TOKEN, with what `airbound enroll operator NAME` prints)"
+            )
+        if time.monotonic() > until_s:
+            raise UnreachableError(
+                f"nobody listens at {SERVICE_SOCKET}: does this machine's controller run"
+                " (systemctl status airbound-controller, journalctl -u airbound-controller)?"
+            )
+        _sleep(SERVICE_POLL_S)
+    return f"unix:{SERVICE_SOCKET}"
 
 
 def _end_interrupted() -> NoReturn:

@@ -402,6 +402,62 @@ def test_commands_take_the_socket_of_this_machines_service(tmp_path: Path, monke
     assert chosen.parse_args([]).controller == NOBODY
 
 
+@pytest.fixture
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which the package is installed; where its socket will be."""
+    for name in ("AIRBOUND_CONTROLLER", "AIRBOUND_PLAIN_TEXT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AIRBOUND_TLS_DIR", str(tmp_path / "nobodys"))
+    monkeypatch.setattr(cli, "SERVICE_SOCKET", tmp_path / "run" / "operators.sock")
+    monkeypatch.setattr(cli, "SERVICE_CONFIG", tmp_path / "controller.toml")
+    (tmp_path / "controller.toml").touch()
+    return tmp_path / "run" / "operators.sock"
+
+
+def test_a_service_that_is_starting_is_waited_for(
+    service: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waited: list[float] = []
+
+    def start(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            service.parent.mkdir()
+            service.touch()
+
+    monkeypatch.setattr(cli, "_sleep", start)
+    assert cli.main(["cells"]) == 3  # what is there now is no socket
+    assert (len(waited), f"no controller answers at unix:{service}" in capsys.readouterr().err) == (3, True)
+
+
+def test_a_service_that_does_not_run_is_named(service: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["cells", "--timeout", "0.01"]) == 3
+    err = capsys.readouterr().err
+    assert f"nobody listens at {service}" in err
+    assert "systemctl status airbound-controller" in err
+    assert "certificate" not in err
+
+
+def test_who_is_not_in_the_services_group_is_told(
+    service: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.parent.mkdir()
+    service.touch()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert cli.main(["cells"]) == 2
+    assert "root and the members of the group airbound: sudo airbound ..." in capsys.readouterr().err
+
+
+def test_who_has_a_certificate_does_not_wait_for_a_service(
+    service: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "nobodys").mkdir()
+    (tmp_path / "nobodys" / "certificate.pem").write_text("none", encoding="ascii")
+    monkeypatch.setattr(cli, "_sleep", lambda _: pytest.fail("waited"))
+    assert cli.main(["cells"]) == 2
+    assert str(service) not in capsys.readouterr().err
+
+
 async def test_the_environment_names_the_controller() -> None:
     code, _, err = await run("cells", "--plain-text", "--timeout", "1", AIRBOUND_CONTROLLER=NOBODY)
     assert (code, NOBODY in err) == (3, True)
