@@ -40,7 +40,9 @@ _STEPS = {
     Code.INTERNAL_ERROR: "an own policy's error is its author's; another one belongs into an issue, with the log",
     Code.LIVE_OFF: "set [live] enabled = true to have live flows granted the category for video",
 }
-_NO_WINDOWS = "start airbound-ap with --window-clamp to have stations without an agent limited"
+_NO_WINDOWS = (
+    "start airbound-ap with --window-clamp (OpenWrt: option window_clamp 1) to have stations without an agent limited"
+)
 
 
 def next_step(reason: reason_pb2.Reason, name: str, cell: str = "") -> str:

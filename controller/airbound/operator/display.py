@@ -10,13 +10,16 @@ from airbound.core.bands import BAND_NAMES
 from airbound.operator.printable import printable
 from airbound.operator.values import (
     CAPACITY_SOURCES,
+    NO_ACCESS_POINT,
     bounds_text,
     class_word,
     code_name,
     mbps,
     mode_name,
     ms,
+    number_of,
     own_settings,
+    phy_rates,
     reason,
     seconds,
     settings_sources,
@@ -43,9 +46,10 @@ def as_json_line(answer: Any) -> str:
 
 def controller(answer: operations_pb2.GetControllerResponse) -> str:
     """Mode, sizes, and everything that was counted."""
+    exempt = printable(", ".join(answer.exempt)) or "none"
     lines = [
         f"airbound {answer.version}, mode {mode_name(answer.mode)}, policy {answer.policy}",
-        f"{answer.cells} cells, {answer.terminals} terminals; exempt: {printable(', '.join(answer.exempt)) or 'none'}",
+        f"{number_of(answer.cells, 'cell')}, {number_of(answer.terminals, 'terminal')}; exempt: {exempt}",
     ]
     rows = [(counter.name, code_name(counter.code), str(counter.value)) for counter in answer.counters]
     return "\n".join([*lines, table(("COUNTER", "CODE", "VALUE"), rows)])
@@ -104,7 +108,7 @@ _CELL_HEADS = (
 def cells(answer: operations_pb2.ListCellsResponse) -> str:
     """A table of cells."""
     if not answer.cells:
-        return "No access point has reported. To have one: `airbound enroll access-point NAME`, then airbound-ap there."
+        return f"N{NO_ACCESS_POINT[1:]}."
     heads: tuple[str, ...] = _CELL_HEADS
     rows = [_cell_row(cell) for cell in answer.cells]
     if any(cell.HasField("windows") for cell in answer.cells):
@@ -191,7 +195,7 @@ def stations(answer: operations_pb2.ListStationsResponse) -> str:
             _air(station),
             f"{station.retries_per_s:.0f}",
             f"{station.signal_dbm} dBm" if station.HasField("signal_dbm") else "-",
-            f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g}",
+            phy_rates(station),
             " ".join(station.ip_addresses) or "-",
             str(station.tx_failed),
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import mac_from_text, mac_text
 from airbound.operator.client import NotFoundError, RefusedError
 from airbound.operator.printable import printable
+from airbound.operator.values import NO_ACCESS_POINT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,7 +38,7 @@ def bssid_of(client: Client, text: str) -> str:
     cells = client.cells().cells
     if not text:
         if not cells:
-            raise NotFoundError("no access point has reported")
+            raise NotFoundError(NO_ACCESS_POINT)
         return _only("there are several cells: name one of", cells)
     wanted = text.casefold()
     for name_of in (_access_point, _ssid):
@@ -66,16 +67,18 @@ def explain(
     """
     try:
         return client.explain(text)
-    except NotFoundError as error:
+    except NotFoundError:
         if _is_mac(text):
-            raise
+            missing = f"no terminal, station or cell has the address {text}; airbound stations lists those of a cell"
+            raise NotFoundError(missing) from None
         mac = station_of(client, text)
         if mac:
             return client.explain(mac)
         try:
             return client.explain_cell(bssid_of(client, text))
         except NotFoundError:
-            raise NotFoundError(f"{error}{did_you_mean(text, known_names(client))}") from None
+            near = did_you_mean(text, known_names(client))
+            raise NotFoundError(f"no terminal, station or cell is called {printable(text)}{near}") from None
 
 
 def _is_mac(text: str) -> bool:
@@ -139,6 +142,25 @@ def terminal_of(client: Client, text: str) -> str:
         return text
     near = did_you_mean(text, known_names(client) | enrolled)
     raise NotFoundError(f"no terminal is called {printable(text)}, connected or with a certificate{near}")
+
+
+def no_certificate(client: Client, text: str) -> str:
+    """What to say of a certificate that there is not, by ROLE/NAME or what was taken for it.
+
+    Raises:
+        UnreachableError, RefusedError: as the client's.
+    """
+    known: dict[str, list[str]] = {}
+    for found in client.enrolled("").enrolled:
+        known.setdefault(found.name.casefold(), []).append(f"{found.role}/{found.name}")
+    close = difflib.get_close_matches(text.rpartition("/")[2].casefold(), known, n=NEAR_MAX)
+    near = " or ".join(printable(identity) for name in close for identity in known[name])
+    what = (
+        f"no certificate or token of {printable(text)} is known that has not ended"
+        if "/" in text
+        else f"{printable(text)} is neither ROLE/NAME nor a serial number of a certificate"
+    )
+    return f"{what}; did you mean {near}?" if near else f"{what}; airbound enrolled lists them"
 
 
 def known_names(client: Client) -> set[str]:

@@ -96,7 +96,7 @@ def add(command: CommandMaker, client: argparse.ArgumentParser, around: Surround
         "move-cell", commands.move_cell, "have another access point report a cell",
         " 02:00:00:00:00:01 ap-roof", " 02:00:00:00:00:01 --next", parents=(client,),
     )  # fmt: skip
-    options.add_argument("bssid", metavar="BSSID")
+    options.add_argument("cell", metavar="CELL", help="the name of its access point, its SSID or its BSSID")
     chosen = options.add_mutually_exclusive_group(required=True)
     chosen.add_argument("name", nargs="?", default="", metavar="NAME", help="of the access point's certificate")
     chosen.add_argument("--next", action="store_true", help="the access point that reports the cell next, as at first")
@@ -263,10 +263,10 @@ class _Commands:
 
     def move_cell(self, arguments: argparse.Namespace) -> int:
         """Another access point for a cell."""
-        from airbound.operator import display
+        from airbound.operator import display, names
 
         def ask(client: "Client") -> int:
-            answer = client.move_cell(arguments.bssid, arguments.name)
+            answer = client.move_cell(names.bssid_of(client, arguments.cell), arguments.name)
             previous = answer.previous_access_point or "nobody"
             return self._around.output(display.as_json(answer) if arguments.json else f"was {previous}'s")
 
@@ -274,16 +274,22 @@ class _Commands:
 
     def revoke(self, arguments: argparse.Namespace) -> int:
         """Certificates of a name, or one."""
-        from airbound.operator import display, pki_display
+        from airbound.operator import display, names, pki_display
+        from airbound.operator.client import NotFoundError
         from airbound.v1 import pki_pb2
 
         def ask(client: "Client") -> int:
             request = pki_pb2.RevokeRequest(reason=arguments.reason)
             if "/" in arguments.what:
                 request.identity = arguments.what
-            else:
+            elif re.fullmatch("[0-9a-fA-F]+", arguments.what):
                 request.serial = arguments.what
-            answer = client.revoke(request)
+            else:
+                raise NotFoundError(names.no_certificate(client, arguments.what))
+            try:
+                answer = client.revoke(request)
+            except NotFoundError:
+                raise NotFoundError(names.no_certificate(client, arguments.what)) from None
             return self._around.output(display.as_json(answer) if arguments.json else pki_display.revoked(answer))
 
         return self._around.with_client(arguments, ask)

@@ -16,6 +16,9 @@ from airbound.operator.table import lines as table_lines
 from airbound.operator.table import width_of_terminal
 from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2
 
+NO_ACCESS_POINT = (
+    "no access point has reported. To have one: `airbound enroll access-point NAME`, then airbound-ap there"
+)
 _CATEGORIES = {category.value: category.name.lower() for category in edca.Category}
 _CODES = frozenset(code.value for code in Code)
 _MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}
@@ -115,6 +118,17 @@ def _whose(bound: operations_pb2.BoundSent | operations_pb2.Decision) -> str:
 def mbps(bps: int) -> str:
     """A rate of bits per second, in Mb/s."""
     return f"{bps / 1e6:.1f} Mb/s"
+
+
+def phy_rates(station: operations_pb2.StationView) -> str:
+    """Those of a station's last frames, up and down, in Mb/s."""
+    known = (f"{kbps / 1000:g}" if kbps else "-" for kbps in (station.rx_bitrate_kbps, station.tx_bitrate_kbps))
+    return "/".join(known)
+
+
+def number_of(number: int, thing: str) -> str:
+    """So many of what has a regular plural."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def ms(us: int) -> str:

@@ -8,6 +8,10 @@ from airbound.operator import advice
 from airbound.v1 import operations_pb2, reason_pb2
 
 BSSID = "02:00:00:00:00:01"
+NO_WINDOWS = (
+    "next: start airbound-ap with --window-clamp (OpenWrt: option window_clamp 1) to have stations without an agent"
+    " limited"
+)
 
 
 def reason(code: Code) -> reason_pb2.Reason:
@@ -40,7 +44,7 @@ def test_the_three_who_take_most_of_the_air_are_named_with_what_limits_them() ->
 @pytest.mark.parametrize(
     ("no_limit", "step"),
     [
-        (None, "next: start airbound-ap with --window-clamp to have stations without an agent limited"),
+        (None, NO_WINDOWS),
         (Code.WINDOW_CLAMP_OFF, "next: set [window_clamp] enabled = true"),
         (Code.CANNOT_SET_WINDOWS, "next: start airbound-ap with --window-clamp; on OpenWrt it needs kmod-sched-core"),
         (Code.EXEMPT, "next: `airbound exempt 02:00:00:00:01:02 --off` ends the exemption"),
@@ -74,9 +78,7 @@ def test_a_step_is_named_once_and_none_where_nothing_is_to_be_done() -> None:
 
 def test_a_station_that_its_access_point_does_not_look_at() -> None:
     answer = operations_pb2.ExplainStationResponse(station=station(1, 0.5), cell=operations_pb2.Cell(bssid=BSSID))
-    assert advice.next_steps(answer, ()) == [
-        "next: start airbound-ap with --window-clamp to have stations without an agent limited"
-    ]
+    assert advice.next_steps(answer, ()) == [NO_WINDOWS]
 
 
 @pytest.mark.parametrize("code", [*Code, 1, 999])

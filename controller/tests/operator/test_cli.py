@@ -148,7 +148,7 @@ async def test_classes_of_applications() -> None:
 async def test_what_the_controller_refuses_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
     async with LiveController() as live:
         for arguments, complaint in (
-            (["explain", MAC], f"no terminal '{MAC}' is connected (not_found)"),
+            (["explain", MAC], f"no terminal, station or cell has the address {MAC}"),
             (["terminals", "--cell", "here"], "no cell is called here"),
             (["stations", BSSID], f"no access point has reported a cell {BSSID} (not_found)"),
             (["exempt", "x\ny"], "name = 'x\\ny': not a name (invalid_argument)"),

@@ -308,11 +308,11 @@ def test_stations() -> None:
     _, first, second, third = display.stations(
         operations_pb2.ListStationsResponse(stations=[unknown, measured, estimated])
     ).splitlines()
-    assert " ".join(first.split()) == "02:00:00:00:01:01 no agent idle 0.0 50% est. 0 - 0/0 - 0"
+    assert " ".join(first.split()) == "02:00:00:00:01:01 no agent idle 0.0 50% est. 0 - -/- - 0"
     assert " ".join(second.split()) == (
         "02:00:00:00:01:00 10.0.4.7 sending 4.3 25% 8 0 dBm 54/6.5 10.0.4.7 2001:db8::7 9"
     )
-    assert " ".join(third.split()) == "02:00:00:00:01:02 no agent idle 0.0 - 0 - 0/0 - 0"
+    assert " ".join(third.split()) == "02:00:00:00:01:02 no agent idle 0.0 - 0 - -/- - 0"
     assert display.stations(operations_pb2.ListStationsResponse()) == "No station is associated."
 
 
@@ -335,7 +335,7 @@ def test_what_is_not_as_with_most_stations() -> None:
             ]
         )
     ).splitlines()
-    assert [" ".join(line.split()).partition(" 0/0 - 0 ")[2] for line in shown[1:]] == [
+    assert [" ".join(line.split()).partition(" -/- - 0 ")[2] for line in shown[1:]] == [
         "WDS peer, on wlan0.sta1",
         "multi-link 0 2",
         "multi-link",

@@ -39,7 +39,9 @@ class Controller:
     def enrolled(self, _role: str) -> Any:
         if self._enrolled is None:
             raise RefusedError("no such service")
-        return pki_pb2.ListEnrolledResponse(enrolled=[pki_pb2.Enrolled(name=name) for name in self._enrolled])
+        return pki_pb2.ListEnrolledResponse(
+            enrolled=[pki_pb2.Enrolled(role="terminal", name=name) for name in self._enrolled]
+        )
 
 
 ROOF = operations_pb2.Cell(bssid=BSSID, access_point="roof", ssid=b"Office")
@@ -68,7 +70,7 @@ def test_a_cell_by_its_names(text: str, cells: tuple[operations_pb2.Cell, ...], 
 @pytest.mark.parametrize(
     ("text", "cells", "error", "message"),
     [
-        ("", (), NotFoundError, "no access point has reported"),
+        ("", (), NotFoundError, "no access point has reported. To have one: `airbound enroll access-point NAME`"),
         ("", (ROOF, YARD), RefusedError, f"there are several cells: name one of {BSSID} (roof), {OTHER} (yard)"),
         ("office", (ROOF, YARD), RefusedError, f"several cells are called office: name one of {BSSID} (roof), {OTHER}"),
         ("rof", (ROOF, YARD), NotFoundError, "no cell is called rof; did you mean roof?"),
@@ -111,6 +113,15 @@ def test_an_exemption_is_for_somebody_who_is_known() -> None:
         asked(names.terminal_of, Controller(enrolled=("phone-2", "tv")), "phome-2")
 
 
+def test_a_certificate_that_there_is_not() -> None:
+    known = Controller(enrolled=("phone-1", "tv"))
+    for text in ("phone-1", "PHONE-1", "terminal/phone1", "terminl/phone-1"):
+        assert names.no_certificate(known, text).endswith("; did you mean terminal/phone-1?")  # type: ignore[arg-type]
+    assert names.no_certificate(known, "roof").endswith(  # type: ignore[arg-type]
+        "roof is neither ROLE/NAME nor a serial number of a certificate; airbound enrolled lists them"
+    )
+
+
 async def test_commands_take_names(capsys: pytest.CaptureFixture[str]) -> None:
     async with LiveController() as live:
         await live.uploading(1)
@@ -128,7 +139,10 @@ async def test_commands_take_names(capsys: pytest.CaptureFixture[str]) -> None:
             assert MACS[0] in out
         assert (await run("explain", "office"))[1] == (await run("explain", BSSID))[1]
         code, _, err = await run("explain", "ofice")
-        assert (code, "did you mean Office?" in err) == (1, True)
+        assert (code, "no terminal, station or cell is called ofice; did you mean Office?" in err) == (1, True)
+        code, _, err = await run("explain", "02:00:00:00:09:09")
+        said = "no terminal, station or cell has the address 02:00:00:00:09:09; airbound stations lists"
+        assert (code, said in err) == (1, True)
         code, out, _ = await run("events", "--cell", "office")
         assert (code, BSSID in out) == (0, True)
         code, out, _ = await run("mode", "observe", "--cell", "Office")

@@ -375,7 +375,16 @@ async def test_one_certificate_is_revoked_by_its_number(world: World) -> None:
     assert (code, "is revoked" in err) == (1, True)
     assert (await world.run("revoke", made["serial"]))[1].startswith("revoked before")
     code, _, err = await world.run("revoke", "terminal/nobody")
-    assert (code, "not_found" in err) == (1, True)
+    assert (code, "no certificate or token of terminal/nobody is known" in err) == (1, True)
+    for mistyped in ("operator/alic", "alice"):
+        code, _, err = await world.run("revoke", mistyped)
+        assert (code, "did you mean operator/alice?" in err) == (1, True), err
+
+
+async def test_a_cell_is_moved_by_its_names(world: World) -> None:
+    code, _, err = await world.run("move-cell", "roof", "ap-2")
+    assert (code, "no cell is called roof" in err) == (1, True), err
+    assert (await world.run("move-cell", "02:00:00:00:00:01", "ap-2"))[:2] == (0, "was nobody's\n")
 
 
 async def test_a_token_from_standard_input(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

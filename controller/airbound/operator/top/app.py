@@ -18,6 +18,7 @@ from airbound.operator.top import fields
 from airbound.operator.top.dialogs import Confirm, Keys
 from airbound.operator.top.host import Source
 from airbound.operator.top.screens import CellsScreen, EventsScreen, View
+from airbound.operator.values import number_of
 
 DRAW_S = 1.0
 _EFFECTS = {
@@ -94,7 +95,8 @@ class Top(App[None]):
             text.append(f"airbound {self.endpoint}: connecting")
         else:
             text.append(f"airbound {controller.version} {self.endpoint}  {self.mode}, {controller.policy}")
-            text.append(f"  {controller.cells} cells  {controller.terminals} terminals  {now:%H:%M:%S}")
+            cells, terminals = number_of(controller.cells, "cell"), number_of(controller.terminals, "terminal")
+            text.append(f"  {cells}  {terminals}  {now:%H:%M:%S}")
         return text
 
     def action_events(self) -> None:

@@ -14,10 +14,11 @@ from airbound.operator.top.dialogs import FilterInput
 from airbound.operator.top.host import Host
 from airbound.operator.top.model import Model, SeenCell
 from airbound.operator.top.table import LiveTable
+from airbound.operator.values import NO_ACCESS_POINT
 from airbound.v1 import operations_pb2
 
 GRAPH_HEAD = 36  # characters before a graph
-NO_CELL = "No access point has reported."
+NO_CELL = f"N{NO_ACCESS_POINT[1:]}."
 RATIO_TOP_MIN = 2.0  # what a graph of RTT ratios shows at least
 
 

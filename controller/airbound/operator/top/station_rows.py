@@ -55,7 +55,7 @@ def _station(station: operations_pb2.StationView, share: float | None) -> Row:
         "limit": _limit(station),
         "no_limit": _no_limit(station),
         "signal": str(station.signal_dbm) if station.HasField("signal_dbm") else fields.NONE,
-        "rates": f"{station.rx_bitrate_kbps / 1000:g}/{station.tx_bitrate_kbps / 1000:g}",
+        "rates": values.phy_rates(station),
         "retries": f"{station.tx_retries}/{station.tx_failed}",
     }
     return Row(station.mac, cells, "" if station.active_sender else "dim", {"sends": "green", "airtime": "cyan"})

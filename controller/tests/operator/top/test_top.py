@@ -81,7 +81,7 @@ async def test_cells_are_listed(live: LiveController) -> None:
         await screen.shows("live", BSSID, "90%", " 1.2 ", "control 4")
         (line,) = [line for line in screen.lines if BSSID in line]
         assert re.match(r"live +02:00:00:00:00:01 +- +2 +2 +4\.\d +\S+ +90% +1\.2 control 4$", line), line
-        await screen.shows(f"airbound 0.1.0 {live.operators}  control, paper  1 cells  2 terminals")
+        await screen.shows(f"airbound 0.1.0 {live.operators}  control, paper  1 cell  2 terminals")
         assert "Quit" in screen.lines[-1]
 
 
