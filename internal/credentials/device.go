@@ -24,6 +24,9 @@ type Config struct {
 	Directory string
 	// Role is that of identity.ID.
 	Role string
+	// LookOnly is for who finds out whether an agent could use the directory: nothing in it is changed, and root may
+	// look at that of another user.
+	LookOnly bool
 	// Token and TokenFile are where the token for enrolment is; at most one of them is set. The file is read when the
 	// token is needed.
 	Token, TokenFile string
@@ -77,7 +80,10 @@ var ErrNotEnrolled = errors.New("this device has no certificate")
 // Open reads the directory. Without a certificate that can be used, and without a token, it returns an error that
 // explains how to enrol. Errors are saved as a status as well.
 func Open(cfg Config) (*Device, error) {
-	d := &Device{cfg: cfg.withDefaults(), directory: directory{cfg.Directory}, replaced: map[chan struct{}]struct{}{}}
+	d := &Device{
+		cfg: cfg.withDefaults(), directory: directory{cfg.Directory, cfg.LookOnly},
+		replaced: map[chan struct{}]struct{}{},
+	}
 	d.clock.wall = d.cfg.wall
 	if err := d.open(); err != nil {
 		d.record(starting, err)
@@ -91,7 +97,7 @@ func (d *Device) open() error {
 		return err
 	}
 	loaded, err := d.load()
-	if !mustStay(err) {
+	if !mustStay(err) && !d.cfg.LookOnly {
 		// Of an agent that ended while it wrote.
 		if err := d.directory.cleanUp(loaded); err != nil {
 			d.cfg.Logger.Debug("cannot remove files of an earlier agent", "error", err)

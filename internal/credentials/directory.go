@@ -52,7 +52,11 @@ const (
 )
 
 // directory is where a device keeps its key and certificates. Several agents of one device may share it.
-type directory struct{ path string }
+type directory struct {
+	path string
+	// ofAnyone: root may look at what belongs to another user, the agent's.
+	ofAnyone bool
+}
 
 func (d directory) file(name string) string { return filepath.Join(d.path, name) }
 
@@ -100,17 +104,29 @@ func (d directory) check() error {
 	if !info.IsDir() {
 		return withCode(identity.FilesUnreadable, fmt.Errorf("%s is not a directory", d.path))
 	}
-	return withCode(identity.DirectoryNotPrivate, private(d.path, info))
+	return withCode(identity.DirectoryNotPrivate, d.private(d.path, info))
 }
 
-func private(path string, info fs.FileInfo) error {
+func (d directory) private(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&othersMode != 0 {
 		return fmt.Errorf("%s is not private to its owner: its mode is %#o; chmod go= %s", path, mode, path)
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int64(stat.Uid) != int64(os.Geteuid()) {
-		return fmt.Errorf("%s belongs to user %d, the agent runs as user %d", path, stat.Uid, os.Geteuid())
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int64(stat.Uid) != d.user() {
+		return fmt.Errorf("%s belongs to user %d, the agent runs as user %d", path, stat.Uid, d.user())
 	}
 	return nil
+}
+
+// user is whose agent reads the directory: this program's, or where root looks the directory's.
+func (d directory) user() int64 {
+	if d.ofAnyone && os.Geteuid() == 0 {
+		if info, err := os.Lstat(d.path); err == nil {
+			if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+				return int64(stat.Uid)
+			}
+		}
+	}
+	return int64(os.Geteuid())
 }
 
 // errBusy means that another agent of the device enrols or renews at the moment.
@@ -232,7 +248,7 @@ func (d directory) loadKey(name string) (crypto.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the key: %w", err)
 	}
-	if err := private(path, info); err != nil {
+	if err := d.private(path, info); err != nil {
 		return nil, err
 	}
 	blocks, err := d.read(name, keyType)

@@ -37,7 +37,7 @@ func Certificate(e Enrolment, now time.Time) (findings []Finding, leaf *x509.Cer
 	}
 	leaf = readLeaf(filepath.Join(e.Directory, "certificate.pem"))
 	device, err := credentials.Open(credentials.Config{
-		Directory: e.Directory, Role: e.Role, Logger: slog.New(slog.DiscardHandler),
+		Directory: e.Directory, Role: e.Role, LookOnly: true, Logger: slog.New(slog.DiscardHandler),
 	})
 	switch {
 	case errors.Is(err, credentials.ErrNotEnrolled):

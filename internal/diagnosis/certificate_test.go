@@ -4,6 +4,8 @@ package diagnosis_test
 
 import (
 	"crypto/tls"
+	"errors"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -77,6 +79,44 @@ func TestCertificate(t *testing.T) {
 	if strings.Contains(damaged[0].Found, "enrol it") {
 		t.Errorf("%+v", damaged[0])
 	}
+}
+
+// OpenWrt's agent runs as user network, and who looks is root.
+func TestTheCertificateOfAnAgentWithAUserOfItsOwn(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to give files to another user; `make test` as root runs it")
+	}
+	const other = 12345
+	directory := credentialstest.Start(t, nil).Enrolled(t, identity.RoleTerminal)
+	left := filepath.Join(directory, "certificate.pem.new")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(directory, "lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	give := func(uid int, names ...string) {
+		for _, name := range names {
+			if err := os.Chown(filepath.Join(directory, name), uid, uid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	give(other, "", "key.pem", "certificate.pem", "authorities.pem", "certificate.pem.new")
+	look := func() []diagnosis.Finding {
+		findings, _, _ := diagnosis.Certificate(diagnosis.Enrolment{Device: phone, Directory: directory}, time.Now())
+		return findings
+	}
+	expect(t, "of another user", look(), "ok spiffe://test.example/terminal/phone-7, until ")
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("who looks has removed a file: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(directory, "lock")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("who looks has made a lock that the agent cannot open: %v", err)
+	}
+	give(0, "key.pem")
+	expect(t, "a key of root's", look(), "failed key.pem belongs to user 0, the agent runs as user 12345")
 }
 
 // connections are the findings about connections with the directory's certificate, or with a token.
