@@ -143,4 +143,5 @@ step "feed" feed
 step "parts" parts
 step "checksums" checksums
 step "publish" publish
+echo "not in it: container images, which 'make up' builds by a Docker engine, and Android's benchmark (make apk)"
 echo "$output"

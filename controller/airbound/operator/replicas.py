@@ -28,7 +28,7 @@ def answer(client: Client, arguments: argparse.Namespace) -> str:
 
 def replicas(answer: replicas_pb2.ListReplicasResponse, now_s: float) -> str:
     """A table of replicas."""
-    heads = ("REPLICA", "VERSION", "UP", "CELLS", "ACCESS POINTS", "TERMINALS", "IN OTHERS' CELLS", "")
+    heads = ("REPLICA", "VERSION", "UP", "CELLS", "ACCESS POINTS", "TERMINALS", "IN OTHERS' CELLS", "STATE")
     rows = [
         (
             replica.name,
@@ -38,7 +38,7 @@ def replicas(answer: replicas_pb2.ListReplicasResponse, now_s: float) -> str:
             str(replica.access_points),
             str(replica.terminals),
             str(replica.terminals_of_others),
-            "stopping" if replica.stopping else "answers" if replica.answers else "",
+            "stopping" if replica.stopping else "answers" if replica.answers else "silent",
         )
         for replica in answer.replicas
     ]

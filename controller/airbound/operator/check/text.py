@@ -50,7 +50,10 @@ def verdict(found: Result) -> str:
         )
     if rtt > 0:
         return f"Round trips are longer with it: {_REPORT}"
-    return "No difference was found: with one sender, or a wire that is slower than the air, there is none to find."
+    return (
+        "No difference was found: with one sender, or a wire that is slower than the air, there is none to find."
+        " `airbound explain CELL` says what is limited there, or why nothing is."
+    )
 
 
 def line(found: Result, cell: operations_pb2.Cell, version: str) -> str:

@@ -130,5 +130,7 @@ def test_without_a_difference_it_says_so() -> None:
             for number, controlled in enumerate(figures.plan(12))]  # fmt: skip
     found = figures.result(same)
     assert found is not None
-    assert "No difference was found" in text.text(found, SHOWN, "1.2.3")
+    shown = text.text(found, SHOWN, "1.2.3")
+    assert "No difference was found" in shown
+    assert "`airbound explain CELL` says what is limited there, or why nothing is." in shown
     assert '"pairs": 6' in text.as_json(found)
