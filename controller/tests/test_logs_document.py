@@ -18,7 +18,7 @@ import pytest
 
 from airbound.core.addresses import mac_from_text
 from airbound.core.reasons import Code
-from airbound.operator import cli
+from airbound.operator import cli, events_commands
 from airbound.v1 import access_point_pb2, terminal_pb2
 from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone
 from airbound_testing.live import BSSID, MACS, QUEUE, upload
@@ -54,6 +54,10 @@ LIVE = terminal_pb2.ClassPart(
 )
 SEEN_NAMES = {row[0].strip("`") for row in KINDS}
 KIND_NAMES = SEEN_NAMES | {row[0].strip("`") for row in OTHER_KINDS}  # these need TLS, replicas or a switch
+
+
+def test_commands_know_the_kinds() -> None:
+    assert sorted((*events_commands.KINDS, *events_commands.OTHER_KINDS)) == sorted(KIND_NAMES)
 
 
 def check(fields: dict[str, Any], table: list[list[str]]) -> None:

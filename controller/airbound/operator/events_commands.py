@@ -25,6 +25,11 @@ KINDS = (
     "class", "reload", "unlimited", "limited", "unbounded", "bounded", "crowded", "uncrowded", "assumed", "reported",
     "moved", "disputed",
 )  # fmt: skip
+OTHER_KINDS = (
+    "arrived", "cell", "certificate", "connections", "controller", "disowned", "enrolled", "enrolling", "front",
+    "listening", "log", "metrics", "not_exempt", "override", "plain-text", "renewed", "replica", "revoked", "rules",
+    "stopping", "store", "switch", "switch_gone", "token",
+)  # fmt: skip
 
 
 class Shell(NamedTuple):
@@ -61,7 +66,7 @@ def add(
     )  # fmt: skip
     options.add_argument("--terminal", default="", metavar="NAME", help="only those that concern this terminal")
     options.add_argument(
-        "--kind", default=[], action="append", metavar="KIND",
+        "--kind", default=[], action="append", type=_kind, metavar="KIND",
         help=f"only of this kind: {', '.join(KINDS)}, ...; repeatable",
     )  # fmt: skip
     options.add_argument(
@@ -96,6 +101,15 @@ def _since(text: str) -> int:
         return duration.milliseconds(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _kind(text: str) -> str:
+    """A kind of events, or what may be one of a newer controller."""
+    known = (*KINDS, *OTHER_KINDS)
+    near = difflib.get_close_matches(text.lower(), known, n=1)
+    if text not in known and near:
+        raise argparse.ArgumentTypeError(f"{text!r} is no kind of events; did you mean {near[0]}?")
+    return text
 
 
 def _code(text: str) -> int:

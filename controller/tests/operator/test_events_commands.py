@@ -183,6 +183,8 @@ def test_nobody_there(capsys: pytest.CaptureFixture[str], command: tuple[str, ..
     [
         (("--code", "active_sendrs"), "did you mean active_senders?"),
         (("--code", "unspecified"), "is no code"),
+        (("--kind", "bonds"), "did you mean bounds?"),
+        (("--kind", "listenning"), "did you mean listening?"),
         (("--since", "soon"), "expected a duration, such as 30s"),
         (("--limit", "-1"), "expected a number of events"),
         (("--limit", "9999999"), "at most 1000000"),
