@@ -12,6 +12,7 @@ Airbound's patches: maxima by BPF, connections by sock_diag, no trace events.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import importlib.metadata
 import re
@@ -98,6 +99,9 @@ def parse(name: str) -> Mode:
     policy = "" if first in CONTROLLERS or first in CONGESTION_CONTROLS else _outside(first)
     if first not in CONTROLLERS and not policy:
         hint = "; only a controller's mode can have a +" if first in CONGESTION_CONTROLS else ""
+        near = difflib.get_close_matches(first, (*CONGESTION_CONTROLS, *CONTROLLERS), n=1)
+        if near and first not in near:
+            hint = f"; did you mean {near[0]}?"
         raise ValueError(
             f"none of {', '.join(NAMED)}, nor one of {', '.join(CONTROLLERS)} with +CONGESTION, nor MODULE:NAME of a"
             f" policy{hint}"

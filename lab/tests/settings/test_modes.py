@@ -41,6 +41,8 @@ def test_a_name_is_a_mode(name: str, mode: Mode) -> None:
     [
         ("", "none of cubic, reno"),
         ("newreno", "none of cubic, reno"),
+        ("bdpp", "did you mean bdp?"),
+        ("airbond+vegas", "did you mean airbound?"),
         ("Cubic", "none of cubic, reno"),
         ("cubic+vegas", "only a controller's mode can have a +"),
         ("bdp+", "'' is not one of cubic, reno"),
