@@ -511,14 +511,15 @@ def _service(arguments: argparse.Namespace) -> str:
     from airbound.operator.tls_files import TlsFiles, default_directory
     from airbound.pki.errors import PkiError
 
-    if arguments.controller != DEFAULT_OPERATORS or arguments.plain_text or not SERVICE_CONFIG.exists():
+    # Path.exists raises an error where somebody may not enter the folder.
+    if arguments.controller != DEFAULT_OPERATORS or arguments.plain_text or not os.access(SERVICE_CONFIG, os.F_OK):
         return ""
-    if TlsFiles(arguments.tls_dir or default_directory()).certificate.exists():
+    if os.access(TlsFiles(arguments.tls_dir or default_directory()).certificate, os.F_OK):
         return ""
     until_s = time.monotonic() + arguments.timeout
     while not os.access(SERVICE_SOCKET, os.W_OK):
         folder = SERVICE_SOCKET.parent
-        if folder.exists() and (SERVICE_SOCKET.exists() or not os.access(folder, os.X_OK)):
+        if os.access(folder, os.F_OK) and (os.access(SERVICE_SOCKET, os.F_OK) or not os.access(folder, os.X_OK)):
             raise PkiError(
                 "this machine's controller serves root and the members of the group airbound: sudo airbound ...,"
                 " or sudo adduser $USER airbound and log in again; others need a certificate"

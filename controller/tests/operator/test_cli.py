@@ -442,9 +442,18 @@ def test_who_is_not_in_the_services_group_is_told(
     service: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     service.parent.mkdir()
-    service.touch()
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    assert cli.main(["cells"]) == 2
+    asked: list[Path] = []
+
+    def access(path: Path, mode: int) -> bool:
+        """As of who may not enter the folder, and so cannot see what is in it."""
+        asked.append(path)
+        return mode == os.F_OK and path in {service.parent, cli.SERVICE_CONFIG}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", access)
+        patch.setattr(Path, "exists", lambda path: pytest.fail(f"PermissionError: {path}"))
+        assert cli.main(["cells"]) == 2
+    assert service in asked
     assert "root and the members of the group airbound: sudo airbound ..." in capsys.readouterr().err
 
 
