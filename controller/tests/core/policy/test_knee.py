@@ -141,6 +141,24 @@ def test_a_cell_from_which_nothing_can_be_learned_is_left_alone(cell: Cell) -> N
     assert set(cell.factors) == {1.0}
 
 
+def test_after_a_change_rests_are_short_again() -> None:
+    cell = Cell(frames=80.0).run(3600)
+    cell.senders = 11
+    cell.run(20)
+    assert cell.knee.state is State.RESTS
+    trials = cell.knee.trials_total
+    cell.run(40)
+    assert cell.knee.trials_total == trials + 2
+
+
+def test_from_its_longest_it_finds_back() -> None:
+    cell = Cell(frames=2.0, capacity_bps=1e6).run(300)
+    longest = cell.knee.factor
+    cell.frames = 200.0
+    cell.run(2 * RESTS_MOST_US / SECOND_US)
+    assert cell.knee.factor < longest / STEP**2
+
+
 def test_a_cell_is_full_by_both_directions() -> None:
     knee = Knee(WEIGHT)
     for second in range(10):
