@@ -672,7 +672,7 @@ def _mode(arguments: argparse.Namespace) -> int:
             bssid = names.chosen_bssid(client, arguments.cell)
             before, (lasts, lasts_ms) = outcome.sent(client, bssid), arguments.lasts
             answer = client.set_mode(arguments.mode, bssid, for_ms=lasts_ms)
-            did = outcome.difference(before, outcome.sent(client, bssid))
+            did = outcome.difference(before, outcome.sent(client, bssid)) + outcome.unreported(client, bssid)
             text = outcome.mode_set(answer, arguments.mode, bssid, lasts, did)
             _print(display.as_json(answer) if arguments.json else text)
             return OK

@@ -54,6 +54,17 @@ def difference(before: Sent, after: Sent) -> str:
     return "nothing was in force" if not any(after) else "what is in force stays"
 
 
+def unreported(client: Client, bssid: str) -> str:
+    """What is to be added if a choice is kept for a cell that nobody has reported: it may be mistyped.
+
+    Raises:
+        UnreachableError, RefusedError: as the client's.
+    """
+    if not bssid or any(cell.bssid == bssid for cell in client.cells().cells):
+        return ""
+    return f" (no access point has reported the cell {bssid} yet; airbound cells lists those that have)"
+
+
 def mode_set(answer: operations_pb2.SetModeResponse, wanted: str, cell: str, lasts: str, did: str) -> str:
     """The mode now, the one before, what that `did`, and what ends it. `cell`: a BSSID, or empty for all."""
     now = mode_name(answer.mode) if answer.mode else wanted

@@ -148,5 +148,8 @@ async def test_commands_take_names(capsys: pytest.CaptureFixture[str]) -> None:
         code, out, _ = await run("mode", "observe", "--cell", "Office")
         ends = f"; `airbound mode configured --cell {BSSID}` ends that\n"
         assert (code, out) == (0, f"observe (was control); bounds of 1 phone released{ends}")
+        code, out, _ = await run("mode", "observe", "--cell", "02:00:00:00:aa:aa")
+        said = "(no access point has reported the cell 02:00:00:00:aa:aa yet; airbound cells lists those that have)"
+        assert (code, said in out) == (0, True)
         code, _, err = await run("mode", "control", "--cell", "kitchen")
         assert (code, "no cell is called kitchen" in err) == (1, True)
