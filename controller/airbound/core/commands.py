@@ -151,6 +151,8 @@ def _changes_for_all(was: PolicyInput, now: PolicyInput, policy: type[Policy]) -
         found.append(Reason(Code.PHY_RATE, "", was.air.fastest_bps, now.air.fastest_bps))
     if was.found != now.found:
         found.append(Reason(Code.AGGREGATES, "", was.found, now.found))
+    if was.stopping != now.stopping:
+        found.append(Reason(Code.STOPPING_SENDERS, "", was.stopping, now.stopping))
     if was.widened != now.widened:
         found.append(Reason(Code.WIDENED, "", was.widened, now.widened))
     if was.connections != now.connections:

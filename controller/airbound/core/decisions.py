@@ -56,6 +56,7 @@ def _decision(destination: Destination, connections: int, mac: Mac, cell: CellSt
         cell.policy.found if air is not None else 1.0,
         cell.widened_for(aggregates=air is not None),
         cell.pacing.tcp_part(mac),
+        cell.policy.stopping,
     )
     decided = cell.policy.decide(policy_input).widened(policy_input.widened)
     if policy_input.tcp_part < 1 and policy_input.widened < UNBOUNDED:

@@ -61,6 +61,7 @@ class Code(IntEnum):
     PRIORITY_NOT_GRANTED = 58
     APPLICATIONS = 59
     PACED = 60
+    STOPPING_SENDERS = 61
     # Noted beside a decision.
     OMITTED_RULES_MAX = 62
     OMITTED_LIMITS_MAX = 63

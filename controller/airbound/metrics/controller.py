@@ -25,7 +25,7 @@ from airbound.runtime.histogram import BOUNDS_S, Distribution
 _ROLES = ("access-point", "terminal", "switch")
 _REFUSED, _CLOSED = range(Code.MALFORMED, Code.REPLACED), range(Code.REPLACED, Code.REPLACED + 20)
 _RELEASED = {*range(Code.OBSERVE_MODE, Code.STARTED_SENDING), Code.KEPT_TXOP, Code.NEIGHBOURS}
-_OF_MAXIMA = {Code.AGGREGATES, Code.PHY_RATE, Code.WIDENED}
+_OF_MAXIMA = {Code.AGGREGATES, Code.PHY_RATE, Code.STOPPING_SENDERS, Code.WIDENED}
 _CHANGED = {*range(Code.STARTED_SENDING, Code.SHARE + 1), *_OF_MAXIMA, Code.APPLICATIONS}
 _EDCA_ONLY = {Code.UPLOADS, *range(Code.EDCA_OFF, Code.DOWNLOADS + 1)}
 _WINDOWS_ONLY = {Code.STATIONS_LIMITED, Code.WINDOW_CLAMP_OFF, Code.CANNOT_SET_WINDOWS, Code.NO_STATION_TO_LIMIT}

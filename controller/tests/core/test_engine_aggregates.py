@@ -85,6 +85,34 @@ def test_a_search_begins_in_a_full_cell_and_is_explained() -> None:
     assert most(scenario, NEAR[0]) != before
 
 
+def send(scenario: Scenario, senders: list[Mac], seconds: float) -> None:
+    """The others are there, and send nothing."""
+    rates_kbps = dict.fromkeys(NEAR, FAST_KBPS)
+    for _ in range(round(seconds * 2)):
+        scenario.advance(0.5)
+        scenario.access_point(
+            {address: 190.0 * (address in senders) for address in NEAR}, seconds=0.5, aggregating=rates_kbps
+        )
+        for address in NEAR:
+            scenario.terminal(address, *([upload(srtt_ms=12.0, min_rtt_ms=4.5)] if address in senders else []))
+
+
+def test_where_phones_come_and_go_windows_allow_for_one_that_stops() -> None:
+    scenario, stays = Scenario(FIXED), NEAR[0]
+    run(scenario, dict.fromkeys(NEAR, FAST_KBPS), seconds=2.0)
+    send(scenario, [stays, NEAR[1]], seconds=2.0)  # before it searches
+    computed = most(scenario, stays)
+    for turn in range(12):
+        send(scenario, [stays, NEAR[1 + turn % 3]], seconds=2.0)
+    assert scenario.engine.cells[BSSID].policy.stopping == 1
+    assert most(scenario, stays) > 1.6 * computed
+    told = [reason for effect in scenario.phones[stays].sets for reason in reasons(effect)]
+    assert [(one.before, one.after) for one in told if one.code is Code.STOPPING_SENDERS] == [(0, 1)]
+    send(scenario, [stays, NEAR[1]], seconds=30.0)
+    assert scenario.engine.cells[BSSID].policy.stopping == 0
+    assert most(scenario, stays) == computed
+
+
 @pytest.mark.parametrize("destinations", [1, 50])
 def test_a_liar_among_four_does_not_move_the_search(destinations: int) -> None:
     """Of the senders' RTTs the median counts, and each sender once, however many destinations it reports."""

@@ -350,6 +350,11 @@ _BUILT_IN = {
                 *(Action(24.0 + 2 * i, "start-traffic", phone=i + 1) for i in range(2)),
             ),
         ),
+        # Of five phones about two send, another two of them from second to second.
+        Scenario(
+            "come-and-go",
+            tuple(Action(round(1.6 * i, 1), "start-traffic", phone=i + 1, on_s=3.0, off_s=5.0) for i in range(5)),
+        ),
         Scenario(
             "starts-and-stops",
             (

@@ -300,6 +300,10 @@ def test_what_the_built_in_scenarios_are() -> None:
     }
     come_and_go = {phone: len(flows) for (phone, _), flows in flows_of("joins-leaves", 8).items()}
     assert come_and_go == {1: 2, 2: 2, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1, 8: 1}
+    starts = [
+        (action.phone, action.at_s, action.on_s, action.off_s) for action in scenario.built_in("come-and-go").actions
+    ]
+    assert starts == [(1, 0.0, 3, 5), (2, 1.6, 3, 5), (3, 3.2, 3, 5), (4, 4.8, 3, 5), (5, 6.4, 3, 5)]
     with pytest.raises(ValueError, match="there is no phone 3 of 2"):
         scenario.built_in("both-ways").check(2)
 

@@ -125,6 +125,8 @@ const (
 	ReasonCode_REASON_CODE_APPLICATIONS ReasonCode = 59
 	// The terminal sends by UDP, which no window limits: it has its share of the cell as a rate. after: bit/s.
 	ReasonCode_REASON_CODE_PACED ReasonCode = 60
+	// before, after: for how many senders that stop windows allow. Senders of the cell come and go, or no longer do.
+	ReasonCode_REASON_CODE_STOPPING_SENDERS ReasonCode = 61
 	// The destination has no bound since the back end takes no more rules. subject: the destination; limit: rules.
 	ReasonCode_REASON_CODE_OMITTED_RULES_MAX ReasonCode = 62
 	// The destination has no limit since the access point takes no more of them. subject: the destination; limit: limits.
@@ -293,6 +295,7 @@ var (
 		58:  "REASON_CODE_PRIORITY_NOT_GRANTED",
 		59:  "REASON_CODE_APPLICATIONS",
 		60:  "REASON_CODE_PACED",
+		61:  "REASON_CODE_STOPPING_SENDERS",
 		62:  "REASON_CODE_OMITTED_RULES_MAX",
 		63:  "REASON_CODE_OMITTED_LIMITS_MAX",
 		64:  "REASON_CODE_ASSUMED_RATES",
@@ -396,6 +399,7 @@ var (
 		"REASON_CODE_PRIORITY_NOT_GRANTED":  58,
 		"REASON_CODE_APPLICATIONS":          59,
 		"REASON_CODE_PACED":                 60,
+		"REASON_CODE_STOPPING_SENDERS":      61,
 		"REASON_CODE_OMITTED_RULES_MAX":     62,
 		"REASON_CODE_OMITTED_LIMITS_MAX":    63,
 		"REASON_CODE_ASSUMED_RATES":         64,
@@ -593,7 +597,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\x91F\n" +
+	"\x06_limit*\xf9F\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -641,7 +645,8 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x16REASON_CODE_LIVE_FLOWS\x109\x1a@\x82\xb5\x18<live flows with the category for video [{before} -> ]{after}\x12\x8b\x01\n" +
 	" REASON_CODE_PRIORITY_NOT_GRANTED\x10:\x1ae\x82\xb5\x18a{subject} sends video or voice without a grant: these categories are closed, or have no advantage\x12T\n" +
 	"\x18REASON_CODE_APPLICATIONS\x10;\x1a6\x82\xb5\x182bounds for single applications {before} -> {after}\x12U\n" +
-	"\x11REASON_CODE_PACED\x10<\x1a>\x82\xb5\x18:UDP at the terminal's share of the cell, {after:mbps} Mb/s\x12g\n" +
+	"\x11REASON_CODE_PACED\x10<\x1a>\x82\xb5\x18:UDP at the terminal's share of the cell, {after:mbps} Mb/s\x12f\n" +
+	"\x1cREASON_CODE_STOPPING_SENDERS\x10=\x1aD\x82\xb5\x18@windows allow for so many senders that stop: {before} -> {after}\x12g\n" +
 	"\x1dREASON_CODE_OMITTED_RULES_MAX\x10>\x1aD\x82\xb5\x18@no bound for {subject}: the back end takes at most {limit} rules\x12f\n" +
 	"\x1eREASON_CODE_OMITTED_LIMITS_MAX\x10?\x1aB\x82\xb5\x18>no limit for {subject}: the access point takes {limit} at most\x12L\n" +
 	"\x19REASON_CODE_ASSUMED_RATES\x10@\x1a-\x82\xb5\x18)PHY rates of {after} stations are assumed\x122\n" +

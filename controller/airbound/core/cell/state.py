@@ -78,6 +78,7 @@ class CellState:
     capacity: CapacityEstimator = field(init=False)
     min_rtt: MinRtt = field(init=False)
     air: AirShares = field(default_factory=AirShares)
+    sent_before: tuple[Mac, ...] = ()  # whose parts of the air there were at the report before
     unlimited: Unlimited = field(default_factory=Unlimited)
     full_windows: FullWindows = field(default_factory=FullWindows)
     has_little_used: bool = False  # whether one that wants more used little of an equal share when shares were made
@@ -193,6 +194,8 @@ class CellState:
         in force, as in observe mode: there it is not the length of the aggregates that makes them.
         """
         stations, air = self.stations, self.air.by_mac
+        one_stopped = any(mac not in air for mac in self.sent_before)
+        self.sent_before = tuple(air)
         rtts_us, as_computed = list[int](), not self.unlimited.mac and self.widened_for(aggregates=True) == 1
         for mac in air if as_computed and self.is_bounded() and not self.bounds_have_ended else ():
             terminal = self.terminals.get(mac)
@@ -207,6 +210,7 @@ class CellState:
             stations.downlink_bps,
             statistics.median(rtts_us) if rtts_us else 0.0,
             next(iter(air.values())).fastest_bps if air else 0.0,
+            one_stopped,
         )
 
     def _stations_send(self, report: AccessPointReport, now_us: int) -> bool:

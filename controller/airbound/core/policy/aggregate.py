@@ -15,6 +15,8 @@ air, to a destination at minimum RTT R:
                                             instead of R: it has every turn
     min   = max(0.6 own, half of S / (8 s) x R) / c     at most max; both at least 2
 
+Where senders come and go (turnover.py) all of this is as if one of them had stopped: the others' S are larger.
+
 Below k = O / frame a smaller window saves no RTT and costs throughput in proportion, since accesses get shorter and
 their cost stays; far above it only the RTT grows. A slower sender's own aggregate is smaller, so that its accesses last
 no longer than the fastest one's.
@@ -28,6 +30,7 @@ from airbound.core.frames import LONGEST_ACCESS_US, OVERHEAD_BYTES
 from airbound.core.parameters import Parameters
 from airbound.core.policy.bdp import Bdp
 from airbound.core.policy.knee import Knee
+from airbound.core.policy.turnover import Turnover
 from airbound.core.policy.types import SEGMENTS_MAX, Air, CellFacts, Policy, PolicyInput, Range, RateSource
 
 WITH_ACKS = 1.06
@@ -55,11 +58,12 @@ class Aggregate(Policy):
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters, self._bdp = parameters.aggregate, Bdp(parameters)
-        self._knee = Knee(parameters.aggregate.delay_weight)
+        self._knee, self._turnover = Knee(parameters.aggregate.delay_weight), Turnover()
 
     def observe(self, facts: CellFacts, now_us: int) -> bool:
-        """Search for a better length of aggregates."""
-        return self._knee.observe(facts, now_us)
+        """Search for a better length of aggregates, and count who stops."""
+        turned = self._turnover.observe(facts.active_senders, now_us, one_stopped=facts.one_stopped)
+        return self._knee.observe(facts, now_us) or turned
 
     @property
     def found(self) -> float:
@@ -71,11 +75,16 @@ class Aggregate(Policy):
         """Of the search for their length."""
         return self._knee.trials_total
 
+    @property
+    def stopping(self) -> int:
+        """One where senders come and go."""
+        return int(self._turnover.allows)
+
     def decide(self, given: PolicyInput) -> Range:
         """The formula above."""
-        air = given.air
-        if air is None:
+        if given.air is None:
             return self._bdp.decide(given)
+        given, air = _with_fewer(given, given.air)
         share = given.share_bps / 8e6 / given.segment_bytes  # segments in a microsecond
         frames = self._frames(given, air)
         window = frames + share * (given.path_rtt_us + _round_us(given, air, frames))
@@ -85,9 +94,11 @@ class Aggregate(Policy):
 
     def formula(self, given: PolicyInput) -> str:
         """The same with its values."""
-        air = given.air
-        if air is None:
+        if given.air is None:
             return self._bdp.formula(given)
+        senders = given.active_senders
+        given, air = _with_fewer(given, given.air)
+        fewer = f", as if {given.active_senders} of {senders} sent" if given.active_senders < senders else ""
         frames, one_us = self._frames(given, air), frame_us(given.segment_bytes, air.rate_bps)
         round_us = _round_us(given, air, frames)
         path_segs = given.share_bps * (given.path_rtt_us + round_us) / 8e6 / given.segment_bytes
@@ -97,7 +108,7 @@ class Aggregate(Policy):
         found = f", {given.found:.2f} times the computed ones by search" if given.found != 1 else ""
         return (
             f"{given.share_bps / 1e6:.1f} Mb/s, its part of the air at {air.rate_bps / 1e6:.0f} Mb/s"
-            f"{ASSUMED[air.source]}, x {rtt} = {path_segs:.1f} segments, + an aggregate of"
+            f"{fewer}{ASSUMED[air.source]}, x {rtt} = {path_segs:.1f} segments, + an aggregate of"
             f" {frames:.1f} frames (overhead {ROUND_US / (ROUND_US + frames * one_us):.0%} of the air{found}){among}"
         )
 
@@ -111,6 +122,16 @@ class Aggregate(Policy):
         queue = parameters.queue_ms * air.fastest_share_bps / 8e3 / given.segment_bytes
         frames = min(most, max(enough, queue)) * given.found * air.rate_bps / air.fastest_bps
         return min(max(frames, LEAST_FRAMES), AGGREGATES_MOST * frames_most(given.segment_bytes, air))
+
+
+def _with_fewer(given: PolicyInput, air: Air) -> tuple[PolicyInput, Air]:
+    """The same without those that may stop: what they have is the others', of whom one at least is left."""
+    left = max(given.active_senders - given.stopping, 1)
+    if left == given.active_senders:
+        return given, air
+    more = given.active_senders / left
+    air = air._replace(share_bps=air.share_bps * more, fastest_share_bps=air.fastest_share_bps * more)
+    return given._replace(active_senders=left, air=air), air
 
 
 def _round_us(given: PolicyInput, air: Air, frames: float) -> float:

@@ -49,6 +49,7 @@ class PolicyInput(NamedTuple):
     the terminal's. `segment_bytes` is what a segment takes as an IP packet.
     `found` is what the policy's search has found so far in this cell, `widened` by how much its maxima grow beside
     senders that nothing limits, or downloads, `tcp_part` how much of its windows a terminal's UDP leaves to its TCP.
+    `stopping` is for how many senders windows are to allow that stop.
     `active_senders`, `connections` and `min_rtt_us` are above 0.
     """
 
@@ -64,6 +65,7 @@ class PolicyInput(NamedTuple):
     found: float = 1.0
     widened: float = 1.0
     tcp_part: float = 1.0
+    stopping: int = 0
 
     @property
     def share_bps(self) -> float:
@@ -137,6 +139,7 @@ class CellFacts(NamedTuple):
     downlink_bps: float
     rtt_us: float = 0.0  # the median of the senders' smoothed RTTs; 0: none is known
     fastest_bps: float = 0.0  # the highest PHY rate of senders whose frames are aggregated
+    one_stopped: bool = False  # whether one of those that sent at the report before sends no more
 
 
 class Policy(ABC):
@@ -171,6 +174,11 @@ class Policy(ABC):
     @property
     def trials_total(self) -> int:
         """How often a search tried something else."""
+        return 0
+
+    @property
+    def stopping(self) -> int:
+        """For how many senders windows are to allow that stop, for `PolicyInput`."""
         return 0
 
     @abstractmethod

@@ -50,6 +50,18 @@ def test_the_formula(station_air: Air, n: int, min_rtt_us: int, expected: tuple[
     assert policy().decide(policy_input(station_air, n, min_rtt_us)) == expected
 
 
+def test_where_senders_come_and_go_a_window_is_as_if_one_had_stopped() -> None:
+    two = policy_input(air(share_mbps=275.0), 2)
+    alone = policy().decide(policy_input(air(share_mbps=550.0), 1))
+    assert policy().decide(two._replace(stopping=1)) == alone
+    assert policy().decide(two).max_segs < alone.max_segs
+    assert "550.0 Mb/s, its part of the air at 867 Mb/s, as if 1 of 2 sent, x" in policy().formula(
+        two._replace(stopping=1)
+    )
+    for one in (policy_input(air(share_mbps=550.0), 1), policy_input(None, 5)):
+        assert policy().decide(one._replace(stopping=1)) == policy().decide(one)
+
+
 def test_whose_frames_are_not_aggregated_has_the_bounds_of_bdp() -> None:
     plain = policy_input(None)
     assert policy().decide(plain) == Bdp(Parameters()).decide(plain)
