@@ -43,8 +43,9 @@ def _minutes(text: str) -> float:
 
 
 def _check(arguments: argparse.Namespace, client: "Client", shell: Shell) -> int:
+    from airbound.core.check import course, figures
     from airbound.operator import names
-    from airbound.operator.check import figures, run, text
+    from airbound.operator.check import run, text
 
     bssid = names.bssid_of(client, arguments.cell)
     ends = next((choice.until for choice in client.configuration().choices if _is_for_a_time(choice, bssid)), "")
@@ -56,7 +57,8 @@ def _check(arguments: argparse.Namespace, client: "Client", shell: Shell) -> int
         )
     (cell,) = client.cells(bssid).cells
     clock = run.Clock(time.monotonic, time.sleep)
-    _say(f"{run.turns_in(arguments.minutes)} turns of {run.TURN_S} s; the mode of {bssid} is as before afterwards")
+    count = course.turns_in(arguments.minutes)
+    _say(f"{count} turns of {course.TURN_S} s; the mode of {bssid} is as before afterwards")
     found = figures.result(run.turns(client, bssid, arguments.minutes, clock, _say))
     if arguments.json:
         shell.output(text.as_json(found))

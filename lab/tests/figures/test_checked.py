@@ -2,8 +2,9 @@
 
 import pytest
 
-from airbound.operator.check import figures, text
-from airbound.operator.check.figures import Turn
+from airbound.core.check import figures
+from airbound.core.check.figures import Turn
+from airbound.operator.check import text
 from airbound_lab.errors import LabError
 from airbound_lab.figures import checked
 from airbound_lab.figures.checked import Change

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from airbound.operator.check import figures, run, text
+from airbound.core.check import course, figures
+from airbound.operator.check import run, text
 from airbound.operator.client import UnreachableError
 from airbound.v1 import access_point_pb2, operations_pb2
 
@@ -29,7 +30,7 @@ class Cell:
 
     def set_mode(self, mode: str, bssid: str = "", *, for_ms: int = 0) -> None:
         assert bssid == BSSID
-        assert 0 < for_ms < 2 * run.TURN_S * 1000, "a mode without an end would outlive a check that is killed"
+        assert 0 < for_ms < 2 * course.TURN_S * 1000, "a mode without an end would outlive a check that is killed"
         if mode != self.in_force():
             self.changed_s = self.now_s
         self.mode, self.ends_s = mode, self.now_s + for_ms / 1000
@@ -38,7 +39,7 @@ class Cell:
     def cells(self, bssid: str = "") -> operations_pb2.ListCellsResponse:
         if self.now_s > self.answers_until_s:
             raise UnreachableError("gone")
-        settled = self.now_s - self.changed_s >= run.SETTLED_S
+        settled = self.now_s - self.changed_s >= course.SETTLED_S
         rate_bps = 40e6 * (1 + self.gain * (self.in_force() == "control")) if settled else 1e6
         noise = 1 + 0.01 * (self.now_s % 3)
         cell = operations_pb2.Cell(bssid=bssid, active_senders=self.senders, uplink_bps=round(rate_bps * noise))
@@ -92,7 +93,7 @@ def test_one_that_ends_in_an_error_or_is_interrupted_leaves_nothing(before: str)
 
 def test_the_mode_before_is_in_force_65_s_after_one_that_is_killed() -> None:
     cell = Cell("control")
-    cell.set_mode("observe", BSSID, for_ms=run.TURN_S * 1000 + run.LEFT_OVER_MS)
+    cell.set_mode("observe", BSSID, for_ms=course.MODE_S * 1000)
     cell.wait_s(66)
     assert cell.in_force() == "control"
 

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from airbound.operator.check import figures
-from airbound.operator.check.figures import Sample, Turn
+from airbound.core.check import figures
+from airbound.core.check.figures import Sample, Turn
 
 TURNS = 12
 
