@@ -15,6 +15,7 @@ from airbound.configuration.layers import Loaded
 from airbound.core.engine import Engine
 from airbound.core.policy import POLICIES
 from airbound.grpc import server
+from airbound.grpc.checks import Checks
 from airbound.grpc.operations_service import OperationsService
 from airbound.metrics.hooks import Hooks
 from airbound.metrics.measured_store import measured
@@ -118,6 +119,7 @@ async def _serve(
         await store.start("", lambda _: None, lambda: None)
         operations = OperationsService(runner, hooks.log_lines_dropped, choices, in_force)
     await choices.read_or_log()
+    checks = Checks(runner, choices)
     if security is not None:
         await stack.enter_async_context(security.kept_current())
         hooks.certificates_end = security.certificates_end
@@ -137,6 +139,7 @@ async def _serve(
         security=security,
         reception=node,
         replicas=ReplicasService(node) if node is not None else Single(runner, store.kind, choices),
+        checks=checks,
     )
     _count_processes(hooks, running)
     stop = asyncio.Event()
@@ -158,6 +161,11 @@ async def _serve(
     await stop.wait()
     metrics.controller_stops()
     log.event("info", "stopping", address, "bounds stay in force until their leases end")
+    await checks.stop()
+    await _stop(running, node, store)
+
+
+async def _stop(running: server.ControllerServer, node: Node | None, store: Store) -> None:
     if node is not None:
         await node.stop()
     await running.stop()

@@ -123,6 +123,14 @@ class Code(IntEnum):
     NO_WMM = 165
     LIVE_AIR = 166
     TAKES_ALL = 167
+    # Of checks that an access point asks for.
+    CHECK_RUNS = 180
+    CHECK_MODE_CHOSEN = 181
+    CHECK_FOREIGN = 182
+    CHECK_TOO_SOON = 183
+    CHECK_MODE_CHANGED = 184
+    CHECK_NO_SENDERS = 185
+    CHECK_STOPPED = 186
 
 
 _WAITING_UP_TO, _RELEASED_UP_TO = 19, 39

@@ -16,6 +16,7 @@ from airbound.core.parameters import Mode
 from airbound.core.principals import Role, Stream
 from airbound.core.reasons import Code, Reason, RefusedError
 from airbound.grpc import convert, switch_convert
+from airbound.grpc.checks import Checks
 from airbound.grpc.peers import Peer, Peers
 from airbound.grpc.principals import remote_of
 from airbound.grpc.session import REPORT_BYTES_MAX, Session, abort
@@ -57,8 +58,12 @@ class Front(Protocol):
 class AgentServices:
     """All services on one runner; streams lead to `reception`."""
 
-    def __init__(self, runner: Runner, reception: Reception, limits: Limits, peers: Peers) -> None:
+    def __init__(
+        self, runner: Runner, reception: Reception, limits: Limits, peers: Peers, checks: Checks | None = None
+    ) -> None:
+        """Without checks, those that access points ask for are not answered."""
         self._runner = runner
+        self._checks = checks
         self._reception = reception
         self._peers = peers
         self._limits = limits
@@ -194,6 +199,8 @@ class AgentServices:
             cell = self._runner.engine.cells.get(report.bssid)
             # Of a cell of another replica, only that one knows the mode.
             session.common = b"" if cell is None else CELL_MODES[cell.settings.mode]
+            if self._checks is not None:
+                session.common += self._checks.reported(session.stream, report.bssid, message.report.check.id)
         return len(message.report.stations)
 
     def _terminal_report(self, session: Session, data: bytes, now_us: int) -> int:

@@ -17,6 +17,7 @@ from grpc_reflection.v1alpha import reflection
 from airbound.config import Limits
 from airbound.grpc import endpoints, operators_server
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
+from airbound.grpc.checks import Checks
 from airbound.grpc.endpoints import SILENT_S, ListenError
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.peers import PlainText
@@ -111,9 +112,10 @@ async def start(
     security: "Security | None",
     reception: Reception | None = None,
     replicas: replicas_pb2_grpc.ReplicasServiceServicer | None = None,
+    checks: Checks | None = None,
 ) -> ControllerServer:
     """Listen for agents on ADDRESS:PORT, for operators on each of ADDRESS:PORT or unix:/PATH; without security in plain
-    text. Without a reception the streams of agents lead to the runner.
+    text. Without a reception the streams of agents lead to the runner. Without checks access points can ask for none.
 
     Raises:
         ListenError: an address is taken, not ours, or no address.
@@ -125,7 +127,7 @@ async def start(
     if security is not None:
         reception = security.receiving(reception, runner)
     peers = PlainText() if security is None else security.fronted_peers
-    reports = AgentServices(runner, reception, limits, peers)
+    reports = AgentServices(runner, reception, limits, peers, checks)
     agents.add_generic_rpc_handlers(reports.handlers())
     front = None
     with ExitStack() as held:

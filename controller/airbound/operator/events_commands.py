@@ -26,9 +26,9 @@ KINDS = (
     "moved", "disputed",
 )  # fmt: skip
 OTHER_KINDS = (
-    "arrived", "cell", "certificate", "connections", "controller", "disowned", "enrolled", "enrolling", "front",
-    "listening", "log", "metrics", "not_exempt", "override", "plain-text", "renewed", "replica", "revoked", "rules",
-    "stopping", "store", "switch", "switch_gone", "token",
+    "arrived", "cell", "certificate", "check", "connections", "controller", "disowned", "enrolled", "enrolling",
+    "front", "listening", "log", "metrics", "not_exempt", "override", "plain-text", "renewed", "replica", "revoked",
+    "rules", "stopping", "store", "switch", "switch_gone", "token",
 )  # fmt: skip
 
 

@@ -87,15 +87,39 @@ class AccessPointServiceConnectRequest(_message.Message):
     def __init__(self, report: _Optional[_Union[AccessPointReport, _Mapping]] = ...) -> None: ...
 
 class AccessPointServiceConnectResponse(_message.Message):
-    __slots__ = ("command", "mode")
+    __slots__ = ("command", "mode", "check")
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
     command: AccessPointCommand
     mode: CellMode
-    def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ..., mode: _Optional[_Union[CellMode, str]] = ...) -> None: ...
+    check: CellCheck
+    def __init__(self, command: _Optional[_Union[AccessPointCommand, _Mapping]] = ..., mode: _Optional[_Union[CellMode, str]] = ..., check: _Optional[_Union[CellCheck, _Mapping]] = ...) -> None: ...
+
+class CheckRequest(_message.Message):
+    __slots__ = ("id",)
+    ID_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    def __init__(self, id: _Optional[str] = ...) -> None: ...
+
+class CellCheck(_message.Message):
+    __slots__ = ("id", "turn", "turns", "refusal", "line", "verdict")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TURN_FIELD_NUMBER: _ClassVar[int]
+    TURNS_FIELD_NUMBER: _ClassVar[int]
+    REFUSAL_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    turn: int
+    turns: int
+    refusal: _reason_pb2.Reason
+    line: str
+    verdict: str
+    def __init__(self, id: _Optional[str] = ..., turn: _Optional[int] = ..., turns: _Optional[int] = ..., refusal: _Optional[_Union[_reason_pb2.Reason, _Mapping]] = ..., line: _Optional[str] = ..., verdict: _Optional[str] = ...) -> None: ...
 
 class AccessPointReport(_message.Message):
-    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id", "recent_us", "station_flows")
+    __slots__ = ("bssid", "ssid", "interface", "sequence", "monotonic_us", "channel", "survey", "stations", "trigger", "malformed_inputs_total", "agent_version", "edca", "survey_refusal", "surveys_refused_total", "links", "windows", "datapath_id", "recent_us", "station_flows", "check")
     BSSID_FIELD_NUMBER: _ClassVar[int]
     SSID_FIELD_NUMBER: _ClassVar[int]
     INTERFACE_FIELD_NUMBER: _ClassVar[int]
@@ -115,6 +139,7 @@ class AccessPointReport(_message.Message):
     DATAPATH_ID_FIELD_NUMBER: _ClassVar[int]
     RECENT_US_FIELD_NUMBER: _ClassVar[int]
     STATION_FLOWS_FIELD_NUMBER: _ClassVar[int]
+    CHECK_FIELD_NUMBER: _ClassVar[int]
     bssid: bytes
     ssid: bytes
     interface: str
@@ -134,7 +159,8 @@ class AccessPointReport(_message.Message):
     datapath_id: int
     recent_us: int
     station_flows: StationFlowState
-    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., windows: _Optional[_Union[WindowState, _Mapping]] = ..., datapath_id: _Optional[int] = ..., recent_us: _Optional[int] = ..., station_flows: _Optional[_Union[StationFlowState, _Mapping]] = ...) -> None: ...
+    check: CheckRequest
+    def __init__(self, bssid: _Optional[bytes] = ..., ssid: _Optional[bytes] = ..., interface: _Optional[str] = ..., sequence: _Optional[int] = ..., monotonic_us: _Optional[int] = ..., channel: _Optional[_Union[Channel, _Mapping]] = ..., survey: _Optional[_Union[ChannelSurvey, _Mapping]] = ..., stations: _Optional[_Iterable[_Union[Station, _Mapping]]] = ..., trigger: _Optional[_Union[AccessPointReportTrigger, str]] = ..., malformed_inputs_total: _Optional[int] = ..., agent_version: _Optional[str] = ..., edca: _Optional[_Union[EdcaState, _Mapping]] = ..., survey_refusal: _Optional[str] = ..., surveys_refused_total: _Optional[int] = ..., links: _Optional[_Iterable[_Union[Link, _Mapping]]] = ..., windows: _Optional[_Union[WindowState, _Mapping]] = ..., datapath_id: _Optional[int] = ..., recent_us: _Optional[int] = ..., station_flows: _Optional[_Union[StationFlowState, _Mapping]] = ..., check: _Optional[_Union[CheckRequest, _Mapping]] = ...) -> None: ...
 
 class StationFlowState(_message.Message):
     __slots__ = ("can_set", "refusal", "generation", "refused_total", "flows_max", "marked_packets_total")

@@ -110,6 +110,13 @@ class ReasonCode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_CODE_NO_WMM: _ClassVar[ReasonCode]
     REASON_CODE_LIVE_AIR: _ClassVar[ReasonCode]
     REASON_CODE_TAKES_ALL: _ClassVar[ReasonCode]
+    REASON_CODE_CHECK_RUNS: _ClassVar[ReasonCode]
+    REASON_CODE_CHECK_MODE_CHOSEN: _ClassVar[ReasonCode]
+    REASON_CODE_CHECK_FOREIGN: _ClassVar[ReasonCode]
+    REASON_CODE_CHECK_TOO_SOON: _ClassVar[ReasonCode]
+    REASON_CODE_CHECK_MODE_CHANGED: _ClassVar[ReasonCode]
+    REASON_CODE_CHECK_NO_SENDERS: _ClassVar[ReasonCode]
+    REASON_CODE_CHECK_STOPPED: _ClassVar[ReasonCode]
 REASON_CODE_UNSPECIFIED: ReasonCode
 REASON_CODE_CELL_UNKNOWN: ReasonCode
 REASON_CODE_CELL_LEARNING: ReasonCode
@@ -212,6 +219,13 @@ REASON_CODE_CANNOT_MARK: ReasonCode
 REASON_CODE_NO_WMM: ReasonCode
 REASON_CODE_LIVE_AIR: ReasonCode
 REASON_CODE_TAKES_ALL: ReasonCode
+REASON_CODE_CHECK_RUNS: ReasonCode
+REASON_CODE_CHECK_MODE_CHOSEN: ReasonCode
+REASON_CODE_CHECK_FOREIGN: ReasonCode
+REASON_CODE_CHECK_TOO_SOON: ReasonCode
+REASON_CODE_CHECK_MODE_CHANGED: ReasonCode
+REASON_CODE_CHECK_NO_SENDERS: ReasonCode
+REASON_CODE_CHECK_STOPPED: ReasonCode
 TEXT_FIELD_NUMBER: _ClassVar[int]
 text: _descriptor.FieldDescriptor
 

@@ -139,6 +139,7 @@ class FakeAccessPoint(Agent):
         self.queues: list[access_point_pb2.Edca] = []
         self.announced: list[access_point_pb2.Edca] = []
         self.mode = access_point_pb2.CELL_MODE_UNSPECIFIED  # by the last response
+        self.check = access_point_pb2.CellCheck()  # the same
         self.generation = 0
         self.reason = reason_pb2.Reason()
         self.sets = 0
@@ -158,7 +159,7 @@ class FakeAccessPoint(Agent):
 
     def received(self, response: Any) -> None:
         """A response came; each has the mode."""
-        self.mode = response.mode
+        self.mode, self.check = response.mode, response.check
         super().received(response)
 
     def take(self, response: Any) -> None:

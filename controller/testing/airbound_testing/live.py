@@ -29,6 +29,7 @@ from airbound.v1 import access_point_pb2, operations_pb2, operations_pb2_grpc, r
 from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone, Secured, channel
 
 if TYPE_CHECKING:
+    from airbound.grpc.checks import Checks
     from airbound.grpc.security import Security
 
 LOOPBACK = "127.0.0.1:0"
@@ -83,6 +84,7 @@ class LiveController:
         self.node = None if store is None else Node(replica, self.runner, store)
         self.target = listen
         self.access_point: FakeAccessPoint
+        self.checks: Checks | None = None  # to be set before the controller starts, if there are to be any
         self.sets_edca = False  # whether the access point can
         self.seen: dict[str, list[access_point_pb2.StationDestination]] | None = None  # none: it does not look
         self.addresses: dict[str, Sequence[Address]] = {}  # what the access point reports of a station's IP addresses
@@ -115,6 +117,7 @@ class LiveController:
             security=self._security,
             reception=self.node,
             replicas=replicas,
+            checks=self.checks,
         )
         self._stack.push_async_callback(self.running.stop)
         if self.node is not None:

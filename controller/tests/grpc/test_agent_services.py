@@ -13,6 +13,7 @@ import pytest
 from airbound.core.addresses import mac_from_text
 from airbound.core.effects import Bound, SetBounds
 from airbound.core.engine import Engine
+from airbound.core.parameters import Mode
 from airbound.core.principals import Role
 from airbound.core.reasons import Code, Reason
 from airbound.core.reports import (
@@ -26,6 +27,7 @@ from airbound.core.reports import (
 from airbound.core.switch_reports import DESCRIPTION_MAX_CHARACTERS, TRAFFIC_MAX
 from airbound.grpc import session
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, ANSWERS, SWITCH_SERVICE, TERMINAL_SERVICE
+from airbound.grpc.checks import ID_MAX_CHARACTERS, Checks
 from airbound.grpc.convert import NAME_MAX_CHARACTERS, REFUSAL_MAX_CHARACTERS, VERSION_MAX_CHARACTERS
 from airbound.grpc.session import REPORT_BYTES_MAX, Session
 from airbound.v1 import access_point_pb2, operations_pb2, switch_pb2, terminal_pb2
@@ -168,6 +170,7 @@ MESSAGES: dict[Role, tuple[Any, dict[str, int], dict[str, int]]] = {
             "agent_version": 4 * VERSION_MAX_CHARACTERS,
             "refusal": 4 * REFUSAL_MAX_CHARACTERS,
             "stations_refusal": 4 * REFUSAL_MAX_CHARACTERS,
+            "id": ID_MAX_CHARACTERS,
         },
         {
             "stations": STATIONS_MAX,
@@ -357,6 +360,26 @@ async def test_each_response_to_an_access_point_has_the_mode_of_its_cell(
         assert await mode_of(BSSID, first, 3) == access_point_pb2.CELL_MODE_CONTROL
         monkeypatch.setattr(Engine, "cells", {})  # as of another replica's cells
         assert await mode_of(BSSID, first, 4) == access_point_pb2.CELL_MODE_UNSPECIFIED
+
+
+class NoModes:
+    """Of checks that do not begin."""
+
+    async def set_mode(self, mode: Mode | None, bssid: bytes = b"", *, for_s: float = 0.0) -> Mode:
+        raise AssertionError(mode, bssid, for_s)
+
+
+async def test_an_access_point_that_asks_for_a_check_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(session.ANSWERED_AFTER_S, "access-point", 0.0)
+    live = LiveController()
+    live.checks = Checks(live.runner, NoModes())
+    async with live, AnsweredAccessPoint(live.target) as access_point:
+        asks = access_point_pb2.CheckRequest(id="1")
+        report = access_point_pb2.AccessPointReport(bssid=mac_from_text(BSSID), monotonic_us=1_000_000, check=asks)
+        await access_point.report(report)
+        await access_point.until(lambda: access_point.check.id == "1")
+        assert access_point.check.refusal.code == Code.CHECK_NO_SENDERS.value
+        assert access_point.mode == access_point_pb2.CELL_MODE_CONTROL
 
 
 async def test_more_streams_than_the_controller_takes(live: LiveController) -> None:

@@ -169,6 +169,7 @@ def test_every_field_of_an_access_points_report() -> None:
         station_flows=access_point_pb2.StationFlowState(
             can_set=True, refusal="why not", generation=61, refused_total=62, flows_max=63, marked_packets_total=64
         ),
+        check=access_point_pb2.CheckRequest(id="65"),  # which the core does not have: see grpc/checks.py
     )
     assert unset(message) == ["edca.own.admission"]  # never of an access point's own queues
     expected = Station(
@@ -433,8 +434,8 @@ def test_every_field_of_a_command_to_an_access_point() -> None:
     )
     effect = SetEdca(STREAM, 9, queues, 6000, Reason(Code.UPLOADS, "x", 0.5, 1.0, 0.75))
     sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
-    # None is of background, admission is never of the access point's own, and the session adds the mode.
-    own = ["mode", "command.set_edca.queues.txop_limit", *2 * ["command.set_edca.queues.admission"]]
+    # None is of background, admission is never of the access point's own, and the session adds the mode and the check.
+    own = ["mode", "check", "command.set_edca.queues.txop_limit", *2 * ["command.set_edca.queues.admission"]]
     assert sorted(unset(sent)) == sorted(own)
     assert sent.command.set_edca == access_point_pb2.SetEdca(
         generation=9,
@@ -458,7 +459,7 @@ def test_every_field_of_a_set_of_limits() -> None:
     limits = (WindowLimit(MAC, IPV4, 28_960), WindowLimit(MAC, IPV6, 2**32 - 1))
     effect = SetWindows(STREAM, 9, limits, 6000, Reason(Code.STATIONS_LIMITED, "x", 0.5, 1.0, 0.75))
     sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
-    assert unset(sent) == ["mode"]  # which the session adds
+    assert unset(sent) == ["mode", "check"]  # which the session adds
     assert sent.command.set_windows == access_point_pb2.SetWindows(
         generation=9,
         limits=[
@@ -514,7 +515,7 @@ def test_every_field_of_a_set_of_station_flows() -> None:
         STREAM, 9, (StationFlow(MAC, IPV6, Category.VIDEO),), 6000, Reason(Code.LIVE_FLOWS, "x", 1, 2, 3)
     )
     sent = access_point_pb2.AccessPointServiceConnectResponse.FromString(command_convert.agent_command(effect))
-    assert unset(sent) == ["mode"]  # which the session adds
+    assert unset(sent) == ["mode", "check"]  # which the session adds
     assert sent.command.set_station_flows.flows == [
         access_point_pb2.StationFlow(mac=MAC, address=IPV6, category=access_point_pb2.ACCESS_CATEGORY_VIDEO)
     ]

@@ -418,7 +418,9 @@ type AccessPointServiceConnectResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Command *AccessPointCommand    `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
 	// The mode of the reported cell, in each response that follows a report.
-	Mode          CellMode `protobuf:"varint,2,opt,name=mode,proto3,enum=airbound.v1.CellMode" json:"mode,omitempty"`
+	Mode CellMode `protobuf:"varint,2,opt,name=mode,proto3,enum=airbound.v1.CellMode" json:"mode,omitempty"`
+	// Of the check that this access point asked for last, while there is something to say of it.
+	Check         *CellCheck `protobuf:"bytes,3,opt,name=check,proto3" json:"check,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -467,6 +469,150 @@ func (x *AccessPointServiceConnectResponse) GetMode() CellMode {
 	return CellMode_CELL_MODE_UNSPECIFIED
 }
 
+func (x *AccessPointServiceConnectResponse) GetCheck() *CellCheck {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
+// CheckRequest asks for a check of the reported cell: what it carries with Airbound and without, turn by turn. It is in
+// each report until a response names its identifier. It counts on the stream of the cell's access point alone.
+type CheckRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 64 printable characters of ASCII, other ones for each check.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckRequest) Reset() {
+	*x = CheckRequest{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckRequest) ProtoMessage() {}
+
+func (x *CheckRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
+func (*CheckRequest) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *CheckRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// CellCheck is how far a check has come. One that is over is in the responses for a minute.
+type CellCheck struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the request.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The turn that lasts or was the last, from 1 on, and how many there are; 0 of a check that was refused.
+	Turn  uint32 `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
+	Turns uint32 `protobuf:"varint,3,opt,name=turns,proto3" json:"turns,omitempty"`
+	// Why there is no check, or why it ended without a result; absent of one that runs or has a result.
+	Refusal *Reason `protobuf:"bytes,4,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// The result in one line, to paste somewhere; empty until there is one.
+	Line string `protobuf:"bytes,5,opt,name=line,proto3" json:"line,omitempty"`
+	// Whether Airbound is worth it here, in a sentence; with the line.
+	Verdict       string `protobuf:"bytes,6,opt,name=verdict,proto3" json:"verdict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellCheck) Reset() {
+	*x = CellCheck{}
+	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellCheck) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellCheck) ProtoMessage() {}
+
+func (x *CellCheck) ProtoReflect() protoreflect.Message {
+	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellCheck.ProtoReflect.Descriptor instead.
+func (*CellCheck) Descriptor() ([]byte, []int) {
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CellCheck) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CellCheck) GetTurn() uint32 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *CellCheck) GetTurns() uint32 {
+	if x != nil {
+		return x.Turns
+	}
+	return 0
+}
+
+func (x *CellCheck) GetRefusal() *Reason {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+func (x *CellCheck) GetLine() string {
+	if x != nil {
+		return x.Line
+	}
+	return ""
+}
+
+func (x *CellCheck) GetVerdict() string {
+	if x != nil {
+		return x.Verdict
+	}
+	return ""
+}
+
 // AccessPointReport is one sample of one BSS.
 type AccessPointReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -508,14 +654,16 @@ type AccessPointReport struct {
 	// does not.
 	RecentUs uint64 `protobuf:"varint,18,opt,name=recent_us,json=recentUs,proto3" json:"recent_us,omitempty"`
 	// Absent from an agent that cannot change its stations' flows.
-	StationFlows  *StationFlowState `protobuf:"bytes,19,opt,name=station_flows,json=stationFlows,proto3" json:"station_flows,omitempty"`
+	StationFlows *StationFlowState `protobuf:"bytes,19,opt,name=station_flows,json=stationFlows,proto3" json:"station_flows,omitempty"`
+	// Absent unless somebody at the access point asks for a check.
+	Check         *CheckRequest `protobuf:"bytes,20,opt,name=check,proto3" json:"check,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AccessPointReport) Reset() {
 	*x = AccessPointReport{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[2]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -527,7 +675,7 @@ func (x *AccessPointReport) String() string {
 func (*AccessPointReport) ProtoMessage() {}
 
 func (x *AccessPointReport) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[2]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -540,7 +688,7 @@ func (x *AccessPointReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessPointReport.ProtoReflect.Descriptor instead.
 func (*AccessPointReport) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{2}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AccessPointReport) GetBssid() []byte {
@@ -676,6 +824,13 @@ func (x *AccessPointReport) GetStationFlows() *StationFlowState {
 	return nil
 }
 
+func (x *AccessPointReport) GetCheck() *CheckRequest {
+	if x != nil {
+		return x.Check
+	}
+	return nil
+}
+
 // StationFlowState is what an access point can do, and does, with the packets that it sends to its stations.
 type StationFlowState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -697,7 +852,7 @@ type StationFlowState struct {
 
 func (x *StationFlowState) Reset() {
 	*x = StationFlowState{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +864,7 @@ func (x *StationFlowState) String() string {
 func (*StationFlowState) ProtoMessage() {}
 
 func (x *StationFlowState) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[3]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +877,7 @@ func (x *StationFlowState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationFlowState.ProtoReflect.Descriptor instead.
 func (*StationFlowState) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{3}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StationFlowState) GetCanSet() bool {
@@ -784,7 +939,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -796,7 +951,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[4]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -809,7 +964,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{4}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Link) GetLinkId() uint32 {
@@ -858,7 +1013,7 @@ type Channel struct {
 
 func (x *Channel) Reset() {
 	*x = Channel{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1025,7 @@ func (x *Channel) String() string {
 func (*Channel) ProtoMessage() {}
 
 func (x *Channel) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[5]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1038,7 @@ func (x *Channel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Channel.ProtoReflect.Descriptor instead.
 func (*Channel) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{5}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Channel) GetCenterFrequencyMhz() uint32 {
@@ -938,7 +1093,7 @@ type ChannelSurvey struct {
 
 func (x *ChannelSurvey) Reset() {
 	*x = ChannelSurvey{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1105,7 @@ func (x *ChannelSurvey) String() string {
 func (*ChannelSurvey) ProtoMessage() {}
 
 func (x *ChannelSurvey) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[6]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1118,7 @@ func (x *ChannelSurvey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChannelSurvey.ProtoReflect.Descriptor instead.
 func (*ChannelSurvey) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{6}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ChannelSurvey) GetActiveUs() uint64 {
@@ -1052,7 +1207,7 @@ type Station struct {
 
 func (x *Station) Reset() {
 	*x = Station{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1064,7 +1219,7 @@ func (x *Station) String() string {
 func (*Station) ProtoMessage() {}
 
 func (x *Station) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[7]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1077,7 +1232,7 @@ func (x *Station) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Station.ProtoReflect.Descriptor instead.
 func (*Station) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{7}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Station) GetMac() []byte {
@@ -1312,7 +1467,7 @@ type StationDestination struct {
 
 func (x *StationDestination) Reset() {
 	*x = StationDestination{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1324,7 +1479,7 @@ func (x *StationDestination) String() string {
 func (*StationDestination) ProtoMessage() {}
 
 func (x *StationDestination) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[8]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1337,7 +1492,7 @@ func (x *StationDestination) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationDestination.ProtoReflect.Descriptor instead.
 func (*StationDestination) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{8}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *StationDestination) GetAddress() []byte {
@@ -1429,7 +1584,7 @@ type WindowState struct {
 
 func (x *WindowState) Reset() {
 	*x = WindowState{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1596,7 @@ func (x *WindowState) String() string {
 func (*WindowState) ProtoMessage() {}
 
 func (x *WindowState) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[9]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1609,7 @@ func (x *WindowState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowState.ProtoReflect.Descriptor instead.
 func (*WindowState) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{9}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WindowState) GetCanSet() bool {
@@ -1540,7 +1695,7 @@ type Edca struct {
 
 func (x *Edca) Reset() {
 	*x = Edca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1707,7 @@ func (x *Edca) String() string {
 func (*Edca) ProtoMessage() {}
 
 func (x *Edca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[10]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1720,7 @@ func (x *Edca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edca.ProtoReflect.Descriptor instead.
 func (*Edca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{10}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Edca) GetCategory() AccessCategory {
@@ -1640,7 +1795,7 @@ type EdcaState struct {
 
 func (x *EdcaState) Reset() {
 	*x = EdcaState{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1652,7 +1807,7 @@ func (x *EdcaState) String() string {
 func (*EdcaState) ProtoMessage() {}
 
 func (x *EdcaState) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[11]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1665,7 +1820,7 @@ func (x *EdcaState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EdcaState.ProtoReflect.Descriptor instead.
 func (*EdcaState) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{11}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EdcaState) GetCanSet() bool {
@@ -1752,7 +1907,7 @@ type AccessPointCommand struct {
 
 func (x *AccessPointCommand) Reset() {
 	*x = AccessPointCommand{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +1919,7 @@ func (x *AccessPointCommand) String() string {
 func (*AccessPointCommand) ProtoMessage() {}
 
 func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[12]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +1932,7 @@ func (x *AccessPointCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AccessPointCommand.ProtoReflect.Descriptor instead.
 func (*AccessPointCommand) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{12}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AccessPointCommand) GetCommand() isAccessPointCommand_Command {
@@ -1854,7 +2009,7 @@ type SetStationFlows struct {
 
 func (x *SetStationFlows) Reset() {
 	*x = SetStationFlows{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +2021,7 @@ func (x *SetStationFlows) String() string {
 func (*SetStationFlows) ProtoMessage() {}
 
 func (x *SetStationFlows) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[13]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +2034,7 @@ func (x *SetStationFlows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetStationFlows.ProtoReflect.Descriptor instead.
 func (*SetStationFlows) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{13}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SetStationFlows) GetGeneration() uint64 {
@@ -1925,7 +2080,7 @@ type StationFlow struct {
 
 func (x *StationFlow) Reset() {
 	*x = StationFlow{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2092,7 @@ func (x *StationFlow) String() string {
 func (*StationFlow) ProtoMessage() {}
 
 func (x *StationFlow) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[14]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2105,7 @@ func (x *StationFlow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StationFlow.ProtoReflect.Descriptor instead.
 func (*StationFlow) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{14}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *StationFlow) GetMac() []byte {
@@ -1995,7 +2150,7 @@ type SetWindows struct {
 
 func (x *SetWindows) Reset() {
 	*x = SetWindows{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[15]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2007,7 +2162,7 @@ func (x *SetWindows) String() string {
 func (*SetWindows) ProtoMessage() {}
 
 func (x *SetWindows) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[15]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2020,7 +2175,7 @@ func (x *SetWindows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWindows.ProtoReflect.Descriptor instead.
 func (*SetWindows) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{15}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetWindows) GetGeneration() uint64 {
@@ -2067,7 +2222,7 @@ type WindowLimit struct {
 
 func (x *WindowLimit) Reset() {
 	*x = WindowLimit{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[16]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2079,7 +2234,7 @@ func (x *WindowLimit) String() string {
 func (*WindowLimit) ProtoMessage() {}
 
 func (x *WindowLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[16]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2092,7 +2247,7 @@ func (x *WindowLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowLimit.ProtoReflect.Descriptor instead.
 func (*WindowLimit) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{16}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WindowLimit) GetMac() []byte {
@@ -2141,7 +2296,7 @@ type SetEdca struct {
 
 func (x *SetEdca) Reset() {
 	*x = SetEdca{}
-	mi := &file_airbound_v1_access_point_proto_msgTypes[17]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2153,7 +2308,7 @@ func (x *SetEdca) String() string {
 func (*SetEdca) ProtoMessage() {}
 
 func (x *SetEdca) ProtoReflect() protoreflect.Message {
-	mi := &file_airbound_v1_access_point_proto_msgTypes[17]
+	mi := &file_airbound_v1_access_point_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2166,7 +2321,7 @@ func (x *SetEdca) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetEdca.ProtoReflect.Descriptor instead.
 func (*SetEdca) Descriptor() ([]byte, []int) {
-	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{17}
+	return file_airbound_v1_access_point_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SetEdca) GetGeneration() uint64 {
@@ -2210,10 +2365,20 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\n" +
 	"\x1eairbound/v1/access_point.proto\x12\vairbound.v1\x1a\x18airbound/v1/reason.proto\"Z\n" +
 	" AccessPointServiceConnectRequest\x126\n" +
-	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"\x89\x01\n" +
+	"\x06report\x18\x01 \x01(\v2\x1e.airbound.v1.AccessPointReportR\x06report\"\xb7\x01\n" +
 	"!AccessPointServiceConnectResponse\x129\n" +
 	"\acommand\x18\x01 \x01(\v2\x1f.airbound.v1.AccessPointCommandR\acommand\x12)\n" +
-	"\x04mode\x18\x02 \x01(\x0e2\x15.airbound.v1.CellModeR\x04mode\"\xb2\x06\n" +
+	"\x04mode\x18\x02 \x01(\x0e2\x15.airbound.v1.CellModeR\x04mode\x12,\n" +
+	"\x05check\x18\x03 \x01(\v2\x16.airbound.v1.CellCheckR\x05check\"\x1e\n" +
+	"\fCheckRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xa2\x01\n" +
+	"\tCellCheck\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04turn\x18\x02 \x01(\rR\x04turn\x12\x14\n" +
+	"\x05turns\x18\x03 \x01(\rR\x05turns\x12-\n" +
+	"\arefusal\x18\x04 \x01(\v2\x13.airbound.v1.ReasonR\arefusal\x12\x12\n" +
+	"\x04line\x18\x05 \x01(\tR\x04line\x12\x18\n" +
+	"\averdict\x18\x06 \x01(\tR\averdict\"\xe3\x06\n" +
 	"\x11AccessPointReport\x12\x14\n" +
 	"\x05bssid\x18\x01 \x01(\fR\x05bssid\x12\x12\n" +
 	"\x04ssid\x18\x02 \x01(\fR\x04ssid\x12\x1c\n" +
@@ -2235,7 +2400,8 @@ const file_airbound_v1_access_point_proto_rawDesc = "" +
 	"\vdatapath_id\x18\x11 \x01(\x04R\n" +
 	"datapathId\x12\x1b\n" +
 	"\trecent_us\x18\x12 \x01(\x04R\brecentUs\x12B\n" +
-	"\rstation_flows\x18\x13 \x01(\v2\x1d.airbound.v1.StationFlowStateR\fstationFlows\"\xd9\x01\n" +
+	"\rstation_flows\x18\x13 \x01(\v2\x1d.airbound.v1.StationFlowStateR\fstationFlows\x12/\n" +
+	"\x05check\x18\x14 \x01(\v2\x19.airbound.v1.CheckRequestR\x05check\"\xd9\x01\n" +
 	"\x10StationFlowState\x12\x17\n" +
 	"\acan_set\x18\x01 \x01(\bR\x06canSet\x12\x18\n" +
 	"\arefusal\x18\x02 \x01(\tR\arefusal\x12\x1e\n" +
@@ -2436,7 +2602,7 @@ func file_airbound_v1_access_point_proto_rawDescGZIP() []byte {
 }
 
 var file_airbound_v1_access_point_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_airbound_v1_access_point_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_airbound_v1_access_point_proto_goTypes = []any{
 	(CellMode)(0),                             // 0: airbound.v1.CellMode
 	(AccessPointReportTrigger)(0),             // 1: airbound.v1.AccessPointReportTrigger
@@ -2446,64 +2612,69 @@ var file_airbound_v1_access_point_proto_goTypes = []any{
 	(AccessCategory)(0),                       // 5: airbound.v1.AccessCategory
 	(*AccessPointServiceConnectRequest)(nil),  // 6: airbound.v1.AccessPointServiceConnectRequest
 	(*AccessPointServiceConnectResponse)(nil), // 7: airbound.v1.AccessPointServiceConnectResponse
-	(*AccessPointReport)(nil),                 // 8: airbound.v1.AccessPointReport
-	(*StationFlowState)(nil),                  // 9: airbound.v1.StationFlowState
-	(*Link)(nil),                              // 10: airbound.v1.Link
-	(*Channel)(nil),                           // 11: airbound.v1.Channel
-	(*ChannelSurvey)(nil),                     // 12: airbound.v1.ChannelSurvey
-	(*Station)(nil),                           // 13: airbound.v1.Station
-	(*StationDestination)(nil),                // 14: airbound.v1.StationDestination
-	(*WindowState)(nil),                       // 15: airbound.v1.WindowState
-	(*Edca)(nil),                              // 16: airbound.v1.Edca
-	(*EdcaState)(nil),                         // 17: airbound.v1.EdcaState
-	(*AccessPointCommand)(nil),                // 18: airbound.v1.AccessPointCommand
-	(*SetStationFlows)(nil),                   // 19: airbound.v1.SetStationFlows
-	(*StationFlow)(nil),                       // 20: airbound.v1.StationFlow
-	(*SetWindows)(nil),                        // 21: airbound.v1.SetWindows
-	(*WindowLimit)(nil),                       // 22: airbound.v1.WindowLimit
-	(*SetEdca)(nil),                           // 23: airbound.v1.SetEdca
-	(*Reason)(nil),                            // 24: airbound.v1.Reason
+	(*CheckRequest)(nil),                      // 8: airbound.v1.CheckRequest
+	(*CellCheck)(nil),                         // 9: airbound.v1.CellCheck
+	(*AccessPointReport)(nil),                 // 10: airbound.v1.AccessPointReport
+	(*StationFlowState)(nil),                  // 11: airbound.v1.StationFlowState
+	(*Link)(nil),                              // 12: airbound.v1.Link
+	(*Channel)(nil),                           // 13: airbound.v1.Channel
+	(*ChannelSurvey)(nil),                     // 14: airbound.v1.ChannelSurvey
+	(*Station)(nil),                           // 15: airbound.v1.Station
+	(*StationDestination)(nil),                // 16: airbound.v1.StationDestination
+	(*WindowState)(nil),                       // 17: airbound.v1.WindowState
+	(*Edca)(nil),                              // 18: airbound.v1.Edca
+	(*EdcaState)(nil),                         // 19: airbound.v1.EdcaState
+	(*AccessPointCommand)(nil),                // 20: airbound.v1.AccessPointCommand
+	(*SetStationFlows)(nil),                   // 21: airbound.v1.SetStationFlows
+	(*StationFlow)(nil),                       // 22: airbound.v1.StationFlow
+	(*SetWindows)(nil),                        // 23: airbound.v1.SetWindows
+	(*WindowLimit)(nil),                       // 24: airbound.v1.WindowLimit
+	(*SetEdca)(nil),                           // 25: airbound.v1.SetEdca
+	(*Reason)(nil),                            // 26: airbound.v1.Reason
 }
 var file_airbound_v1_access_point_proto_depIdxs = []int32{
-	8,  // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
-	18, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
+	10, // 0: airbound.v1.AccessPointServiceConnectRequest.report:type_name -> airbound.v1.AccessPointReport
+	20, // 1: airbound.v1.AccessPointServiceConnectResponse.command:type_name -> airbound.v1.AccessPointCommand
 	0,  // 2: airbound.v1.AccessPointServiceConnectResponse.mode:type_name -> airbound.v1.CellMode
-	11, // 3: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
-	12, // 4: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
-	13, // 5: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
-	1,  // 6: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
-	17, // 7: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
-	10, // 8: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
-	15, // 9: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
-	9,  // 10: airbound.v1.AccessPointReport.station_flows:type_name -> airbound.v1.StationFlowState
-	11, // 11: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
-	12, // 12: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
-	2,  // 13: airbound.v1.Channel.band:type_name -> airbound.v1.Band
-	3,  // 14: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
-	14, // 15: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
-	4,  // 16: airbound.v1.Station.rx_rate_format:type_name -> airbound.v1.RateFormat
-	4,  // 17: airbound.v1.Station.tx_rate_format:type_name -> airbound.v1.RateFormat
-	5,  // 18: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
-	16, // 19: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
-	16, // 20: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
-	23, // 21: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
-	21, // 22: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
-	19, // 23: airbound.v1.AccessPointCommand.set_station_flows:type_name -> airbound.v1.SetStationFlows
-	20, // 24: airbound.v1.SetStationFlows.flows:type_name -> airbound.v1.StationFlow
-	24, // 25: airbound.v1.SetStationFlows.reason:type_name -> airbound.v1.Reason
-	5,  // 26: airbound.v1.StationFlow.category:type_name -> airbound.v1.AccessCategory
-	22, // 27: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
-	24, // 28: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
-	16, // 29: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
-	24, // 30: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
-	16, // 31: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
-	6,  // 32: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
-	7,  // 33: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
-	33, // [33:34] is the sub-list for method output_type
-	32, // [32:33] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	9,  // 3: airbound.v1.AccessPointServiceConnectResponse.check:type_name -> airbound.v1.CellCheck
+	26, // 4: airbound.v1.CellCheck.refusal:type_name -> airbound.v1.Reason
+	13, // 5: airbound.v1.AccessPointReport.channel:type_name -> airbound.v1.Channel
+	14, // 6: airbound.v1.AccessPointReport.survey:type_name -> airbound.v1.ChannelSurvey
+	15, // 7: airbound.v1.AccessPointReport.stations:type_name -> airbound.v1.Station
+	1,  // 8: airbound.v1.AccessPointReport.trigger:type_name -> airbound.v1.AccessPointReportTrigger
+	19, // 9: airbound.v1.AccessPointReport.edca:type_name -> airbound.v1.EdcaState
+	12, // 10: airbound.v1.AccessPointReport.links:type_name -> airbound.v1.Link
+	17, // 11: airbound.v1.AccessPointReport.windows:type_name -> airbound.v1.WindowState
+	11, // 12: airbound.v1.AccessPointReport.station_flows:type_name -> airbound.v1.StationFlowState
+	8,  // 13: airbound.v1.AccessPointReport.check:type_name -> airbound.v1.CheckRequest
+	13, // 14: airbound.v1.Link.channel:type_name -> airbound.v1.Channel
+	14, // 15: airbound.v1.Link.survey:type_name -> airbound.v1.ChannelSurvey
+	2,  // 16: airbound.v1.Channel.band:type_name -> airbound.v1.Band
+	3,  // 17: airbound.v1.Station.airtime_source:type_name -> airbound.v1.AirtimeSource
+	16, // 18: airbound.v1.Station.destinations:type_name -> airbound.v1.StationDestination
+	4,  // 19: airbound.v1.Station.rx_rate_format:type_name -> airbound.v1.RateFormat
+	4,  // 20: airbound.v1.Station.tx_rate_format:type_name -> airbound.v1.RateFormat
+	5,  // 21: airbound.v1.Edca.category:type_name -> airbound.v1.AccessCategory
+	18, // 22: airbound.v1.EdcaState.own:type_name -> airbound.v1.Edca
+	18, // 23: airbound.v1.EdcaState.stations:type_name -> airbound.v1.Edca
+	25, // 24: airbound.v1.AccessPointCommand.set_edca:type_name -> airbound.v1.SetEdca
+	23, // 25: airbound.v1.AccessPointCommand.set_windows:type_name -> airbound.v1.SetWindows
+	21, // 26: airbound.v1.AccessPointCommand.set_station_flows:type_name -> airbound.v1.SetStationFlows
+	22, // 27: airbound.v1.SetStationFlows.flows:type_name -> airbound.v1.StationFlow
+	26, // 28: airbound.v1.SetStationFlows.reason:type_name -> airbound.v1.Reason
+	5,  // 29: airbound.v1.StationFlow.category:type_name -> airbound.v1.AccessCategory
+	24, // 30: airbound.v1.SetWindows.limits:type_name -> airbound.v1.WindowLimit
+	26, // 31: airbound.v1.SetWindows.reason:type_name -> airbound.v1.Reason
+	18, // 32: airbound.v1.SetEdca.queues:type_name -> airbound.v1.Edca
+	26, // 33: airbound.v1.SetEdca.reason:type_name -> airbound.v1.Reason
+	18, // 34: airbound.v1.SetEdca.stations:type_name -> airbound.v1.Edca
+	6,  // 35: airbound.v1.AccessPointService.Connect:input_type -> airbound.v1.AccessPointServiceConnectRequest
+	7,  // 36: airbound.v1.AccessPointService.Connect:output_type -> airbound.v1.AccessPointServiceConnectResponse
+	36, // [36:37] is the sub-list for method output_type
+	35, // [35:36] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_airbound_v1_access_point_proto_init() }
@@ -2512,8 +2683,8 @@ func file_airbound_v1_access_point_proto_init() {
 		return
 	}
 	file_airbound_v1_reason_proto_init()
-	file_airbound_v1_access_point_proto_msgTypes[7].OneofWrappers = []any{}
-	file_airbound_v1_access_point_proto_msgTypes[12].OneofWrappers = []any{
+	file_airbound_v1_access_point_proto_msgTypes[9].OneofWrappers = []any{}
+	file_airbound_v1_access_point_proto_msgTypes[14].OneofWrappers = []any{
 		(*AccessPointCommand_SetEdca)(nil),
 		(*AccessPointCommand_SetWindows)(nil),
 		(*AccessPointCommand_SetStationFlows)(nil),
@@ -2524,7 +2695,7 @@ func file_airbound_v1_access_point_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_airbound_v1_access_point_proto_rawDesc), len(file_airbound_v1_access_point_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

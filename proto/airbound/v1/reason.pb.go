@@ -244,6 +244,20 @@ const (
 	ReasonCode_REASON_CODE_LIVE_AIR ReasonCode = 166
 	// A flow of class live takes all that it gets, as no live one does, and has no grant for some time. limit: seconds.
 	ReasonCode_REASON_CODE_TAKES_ALL ReasonCode = 167
+	// A check of the cell runs, asked for in another request.
+	ReasonCode_REASON_CODE_CHECK_RUNS ReasonCode = 180
+	// An operator chose a mode for a time, or observe: no check replaces that. subject: the mode; limit: when it ends.
+	ReasonCode_REASON_CODE_CHECK_MODE_CHOSEN ReasonCode = 181
+	// The request came on another stream than that of the cell's access point.
+	ReasonCode_REASON_CODE_CHECK_FOREIGN ReasonCode = 182
+	// after: seconds since the last check began; limit: the least.
+	ReasonCode_REASON_CODE_CHECK_TOO_SOON ReasonCode = 183
+	// An operator chose a mode during the check, which ended.
+	ReasonCode_REASON_CODE_CHECK_MODE_CHANGED ReasonCode = 184
+	// Nobody sends, or in too few turns somebody sent.
+	ReasonCode_REASON_CODE_CHECK_NO_SENDERS ReasonCode = 185
+	// The controller stops, or lost the cell.
+	ReasonCode_REASON_CODE_CHECK_STOPPED ReasonCode = 186
 )
 
 // Enum value maps for ReasonCode.
@@ -351,6 +365,13 @@ var (
 		165: "REASON_CODE_NO_WMM",
 		166: "REASON_CODE_LIVE_AIR",
 		167: "REASON_CODE_TAKES_ALL",
+		180: "REASON_CODE_CHECK_RUNS",
+		181: "REASON_CODE_CHECK_MODE_CHOSEN",
+		182: "REASON_CODE_CHECK_FOREIGN",
+		183: "REASON_CODE_CHECK_TOO_SOON",
+		184: "REASON_CODE_CHECK_MODE_CHANGED",
+		185: "REASON_CODE_CHECK_NO_SENDERS",
+		186: "REASON_CODE_CHECK_STOPPED",
 	}
 	ReasonCode_value = map[string]int32{
 		"REASON_CODE_UNSPECIFIED":           0,
@@ -455,6 +476,13 @@ var (
 		"REASON_CODE_NO_WMM":                165,
 		"REASON_CODE_LIVE_AIR":              166,
 		"REASON_CODE_TAKES_ALL":             167,
+		"REASON_CODE_CHECK_RUNS":            180,
+		"REASON_CODE_CHECK_MODE_CHOSEN":     181,
+		"REASON_CODE_CHECK_FOREIGN":         182,
+		"REASON_CODE_CHECK_TOO_SOON":        183,
+		"REASON_CODE_CHECK_MODE_CHANGED":    184,
+		"REASON_CODE_CHECK_NO_SENDERS":      185,
+		"REASON_CODE_CHECK_STOPPED":         186,
 	}
 )
 
@@ -597,7 +625,7 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x05limit\x18\x05 \x01(\x01H\x02R\x05limit\x88\x01\x01B\t\n" +
 	"\a_beforeB\b\n" +
 	"\x06_afterB\b\n" +
-	"\x06_limit*\xf9F\n" +
+	"\x06_limit*\x86L\n" +
 	"\n" +
 	"ReasonCode\x120\n" +
 	"\x17REASON_CODE_UNSPECIFIED\x10\x00\x1a\x13\x82\xb5\x18\x0fno reason given\x12X\n" +
@@ -701,7 +729,14 @@ const file_airbound_v1_reason_proto_rawDesc = "" +
 	"\x17REASON_CODE_CANNOT_MARK\x10\xa4\x01\x1a4\x82\xb5\x180packets' category cannot be changed[: {subject}]\x12C\n" +
 	"\x12REASON_CODE_NO_WMM\x10\xa5\x01\x1a*\x82\xb5\x18&the access point does not announce WMM\x12\x9e\x01\n" +
 	"\x14REASON_CODE_LIVE_AIR\x10\xa6\x01\x1a\x82\x01\x82\xb5\x18~live flows would need {after:percent} % of the air, without this one {before:percent} %: at most {limit:percent} % are granted\x12l\n" +
-	"\x15REASON_CODE_TAKES_ALL\x10\xa7\x01\x1aP\x82\xb5\x18Lthe flow takes all that it gets, as no live one does: no grant for {limit} s:7\n" +
+	"\x15REASON_CODE_TAKES_ALL\x10\xa7\x01\x1aP\x82\xb5\x18Lthe flow takes all that it gets, as no live one does: no grant for {limit} s\x12B\n" +
+	"\x16REASON_CODE_CHECK_RUNS\x10\xb4\x01\x1a%\x82\xb5\x18!a check of this cell runs already\x12m\n" +
+	"\x1dREASON_CODE_CHECK_MODE_CHOSEN\x10\xb5\x01\x1aI\x82\xb5\x18Eno check while an operator has chosen {subject}[, until {limit:time}]\x12G\n" +
+	"\x19REASON_CODE_CHECK_FOREIGN\x10\xb6\x01\x1a'\x82\xb5\x18#the cell is not this access point's\x12k\n" +
+	"\x1aREASON_CODE_CHECK_TOO_SOON\x10\xb7\x01\x1aJ\x82\xb5\x18Fthe last check began {after} s ago: at least {limit} s are between two\x12N\n" +
+	"\x1eREASON_CODE_CHECK_MODE_CHANGED\x10\xb8\x01\x1a)\x82\xb5\x18%ended, since an operator chose a mode\x12\x8d\x01\n" +
+	"\x1cREASON_CODE_CHECK_NO_SENDERS\x10\xb9\x01\x1aj\x82\xb5\x18fnobody sends, or not for long enough: have two devices or more upload for ten minutes, and check again\x12B\n" +
+	"\x19REASON_CODE_CHECK_STOPPED\x10\xba\x01\x1a\"\x82\xb5\x18\x1ethe controller ended the check:7\n" +
 	"\x04text\x12!.google.protobuf.EnumValueOptions\x18І\x03 \x01(\tR\x04textB;Z9github.com/airbound/airbound/proto/airbound/v1;airboundv1b\x06proto3"
 
 var (
