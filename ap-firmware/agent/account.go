@@ -37,11 +37,12 @@ type account struct {
 	connectionError, sampleError string
 	stations                     stationAccount
 	periods                      periods
+	checks                       checks
 }
 
 func newAccount(cfg Config) *account {
 	a := &account{state: cfg.EDCA.State, write: cfg.EDCA.SaveState, logger: cfg.Logger, due: true}
-	a.state.Schema = status.Schema
+	a.state.Schema, a.checks.asked = status.Schema, cfg.CheckAsked
 	return a
 }
 
@@ -107,6 +108,7 @@ func (a *account) save(nowUS int64, queues *queues, limits *limits, flows *flows
 	a.state.Windows, a.state.StationFlows = limits.saved(), flows.saved()
 	a.state.Devices = a.stations.limited(limits.lease.InForce().Entries)
 	a.periods.describe(&a.state)
+	a.state.Check = a.checks.saved()
 	queues.describe(&a.state)
 	a.state.WrittenUS = nowUS
 	// After a failure as well: with a full disk, one try for each countersSavedUS is enough. The failure is counted,

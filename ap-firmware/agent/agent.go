@@ -16,6 +16,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/neighbours"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
 	"github.com/airbound/airbound/ap-firmware/report"
+	"github.com/airbound/airbound/ap-firmware/status"
 	"github.com/airbound/airbound/internal/lease"
 	"github.com/airbound/airbound/internal/sparselog"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
@@ -34,7 +35,7 @@ const (
 // sender).
 const SecondReportAfter = 300 * time.Millisecond
 
-// Config is what an agent is made of. Every field is needed but LookInterval, Windows, StationFlows
+// Config is what an agent is made of. Every field is needed but LookInterval, Windows, StationFlows, CheckAsked
 // and DatapathID.
 type Config struct {
 	Version string
@@ -53,6 +54,8 @@ type Config struct {
 	Windows   Windows
 	// StationFlows is the way to give packets to stations another access category.
 	StationFlows StationFlows
+	// CheckAsked returns a check that somebody asks for here, and takes the request away; nil if there is none.
+	CheckAsked func() *status.CheckRequest
 	// DatapathID returns that of the OpenFlow switch that the BSS is a port of, 0 if there is none; nil if none is
 	// named.
 	DatapathID func() uint64
@@ -142,6 +145,7 @@ func (a *Agent) Interfaces() []uint32 { return a.arrivals.interfaces }
 func (a *Agent) Disconnected(nowUS int64) {
 	a.connected = false
 	a.setMode(nowUS, airboundv1.CellMode_CELL_MODE_UNSPECIFIED)
+	a.account.due = a.account.checks.disconnected() || a.account.due
 	a.queues.connected(false)
 	a.save(nowUS)
 }
@@ -304,6 +308,7 @@ func (a *Agent) scheduleNext(nowUS int64) {
 }
 
 func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger) *airboundv1.AccessPointReport {
+	check := a.askForCheck(nowUS)
 	snapshot, err := a.cfg.Sampler.Snapshot()
 	if err != nil {
 		if text := err.Error(); text != a.lastSampleError {
@@ -333,7 +338,7 @@ func (a *Agent) report(nowUS int64, trigger airboundv1.AccessPointReportTrigger)
 		EDCA: a.queues.message(), Recent: recent,
 	})
 	a.limits.report(message)
-	message.StationFlows = a.flows.message()
+	message.StationFlows, message.Check = a.flows.message(), check
 	if a.cfg.DatapathID != nil {
 		message.DatapathId = a.cfg.DatapathID()
 	}

@@ -5,6 +5,7 @@
 package statedir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ const (
 	stateName       = "state.json"
 	recordName      = "edca.json"
 	credentialsName = "credentials.json"
+	checkName       = "check.json"
 )
 
 // ErrRunning means that another agent has locked the directory.
@@ -78,4 +80,19 @@ func (d Directory) SaveCredentials(status identity.Status) error {
 // LoadCredentials reads what the last agent wrote about its certificate; nil if none did.
 func (d Directory) LoadCredentials() (*identity.Status, error) {
 	return statedir.Load(d.Directory, credentialsName, identity.ParseStatus)
+}
+
+// SaveCheckRequest leaves a request for the agent; a later one replaces it.
+func (d Directory) SaveCheckRequest(request status.CheckRequest) error {
+	return d.Save(checkName, request)
+}
+
+// TakeCheckRequest reads the request and removes it; nil if there is none.
+func (d Directory) TakeCheckRequest() (*status.CheckRequest, error) {
+	request, err := statedir.Load(d.Directory, checkName, status.ParseCheckRequest)
+	if request == nil && err == nil {
+		return nil, nil //nolint:nilnil // none is an answer, not an error
+	}
+	// One that cannot be read would be there for ever.
+	return request, errors.Join(err, d.Remove(checkName))
 }

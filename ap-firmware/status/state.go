@@ -64,6 +64,8 @@ type State struct {
 	Before *Period `json:"before,omitempty"`
 	// Since is the period that lasts; nil while the mode is not known.
 	Since *Period `json:"since,omitempty"`
+	// Check is the last that was asked for here; nil since the agent's start if none was.
+	Check *Check `json:"check,omitempty"`
 	// Nil from an agent that may not follow its stations' connections: --window-clamp is not given.
 	Windows *Windows `json:"windows,omitempty"`
 	// Nil from an agent that may give packets no other category: --no-station-flows is given.

@@ -98,6 +98,7 @@ func (s *State) describe(line printer, leaseLeftMS int64) {
 	line("interface", "%s", s.Interface)
 	s.BSS.describe(line)
 	s.describePeriods(line)
+	s.Check.describe(line)
 	describeStations(line, s.Devices)
 	if s.LastError != "" {
 		line("error", "%s", s.LastError)

@@ -16,6 +16,7 @@ import (
 	"github.com/airbound/airbound/ap-firmware/agent"
 	"github.com/airbound/airbound/ap-firmware/hostapd"
 	"github.com/airbound/airbound/ap-firmware/nl80211"
+	"github.com/airbound/airbound/ap-firmware/status"
 	"github.com/airbound/airbound/internal/controllerclient"
 	"github.com/airbound/airbound/internal/credentials"
 	"github.com/airbound/airbound/internal/sparselog"
@@ -86,7 +87,8 @@ func (ap *accessPoint) openBSS(name string) (*bss, error) {
 		EstimateAirtime:     ap.options.estimateAirtime,
 		RefreshAssociations: b.watcher.Refresh, Malformed: malformed,
 		EDCA:    state.edca(ap.options, name, sampler.SetQueues, ap.radios, refuse),
-		Windows: ap.windows, StationFlows: ap.flows, DatapathID: ap.datapathID, Logger: logger,
+		Windows: ap.windows, StationFlows: ap.flows, DatapathID: ap.datapathID, CheckAsked: b.checkAsked,
+		Logger: logger,
 	}, monotonicUS())
 	logger.Info("started", "version", version, "controller", ap.options.controller.String())
 	return b, nil
@@ -168,9 +170,20 @@ func (b *bss) loop() {
 
 func (b *bss) response(message *response) {
 	b.worker.Mode(monotonicUS(), message.GetMode())
+	b.worker.Check(monotonicUS(), message.GetCheck())
 	if command := message.GetCommand(); command != nil {
 		b.worker.Command(monotonicUS(), command)
 	}
+}
+
+// checkAsked takes a request that `airbound-ap check` has left.
+func (b *bss) checkAsked() *status.CheckRequest {
+	request, err := b.state.directory.TakeCheckRequest()
+	if err != nil {
+		b.logger.Warn("cannot take the request of a check", "error", err)
+		return nil // It may come back: one that cannot be removed is none.
+	}
+	return request
 }
 
 func (b *bss) connection(now connection) {

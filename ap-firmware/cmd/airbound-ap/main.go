@@ -11,7 +11,7 @@ import (
 // version is set by the linker: -ldflags "-X main.version=1.2.3".
 var version = "development"
 
-// exitNotRunning is the exit code of `status` if no agent runs.
+// exitNotRunning is the exit code of `status` and `check` if no agent runs.
 const exitNotRunning = 3
 
 const summary = `airbound-ap reports an access point's stations, their airtime and the channel to the Airbound
@@ -27,10 +27,10 @@ func program(kernel sockets) *command.Program {
 	return &command.Program{
 		Name: "airbound-ap", Version: version, Summary: summary, Default: "run",
 		Commands: []command.Command{
-			runCommand(kernel), joinCommand(), onceCommand(kernel), statusCommand(), doctorCommand(kernel),
-			guardCommand(kernel), detachCommand(),
+			runCommand(kernel), joinCommand(), onceCommand(kernel), statusCommand(), checkCommand(),
+			doctorCommand(kernel), guardCommand(kernel), detachCommand(),
 		},
 		ExitCodes: "Exit codes: 0 done, stopped by a signal, or the agent runs; 1 error, or something has failed " +
-			"(doctor); 2 wrong usage; 3 no agent runs (status).",
+			"(doctor); 2 wrong usage; 3 no agent runs (status, check).",
 	}
 }
