@@ -9,7 +9,8 @@ import globals from 'globals';
 
 const luci = { L: 'readonly', E: 'readonly', _: 'readonly' };
 const required = [
-	'agents', 'baseclass', 'dom', 'form', 'format', 'fs', 'periods', 'poll', 'problems', 'rpc', 'summary', 'uci', 'view'
+	'agents', 'baseclass', 'checks', 'dom', 'form', 'format', 'fs', 'periods', 'poll', 'problems', 'rpc', 'summary', 'uci',
+	'view'
 ];
 
 const rules = {

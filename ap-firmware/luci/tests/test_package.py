@@ -52,13 +52,19 @@ def test_the_rights_are_the_least_that_the_pages_need() -> None:
         },
         "uci": ["airbound"],
     }
-    assert rights["write"] == {"ubus": {"uci": ["revert"]}, "uci": ["airbound"]}
+    assert rights["write"] == {
+        "file": {f"{PROGRAM} check": ["exec"]},
+        "ubus": {"uci": ["revert"]},
+        "uci": ["airbound"],
+    }
 
 
 @pytest.mark.parametrize(
     ("command", "allowed"),
     [
         (f"{PROGRAM} status --json", True),
+        (f"{PROGRAM} check", True),
+        (f"{PROGRAM} check --state-dir /etc", False),
         (PROGRAM, False),
         (f"{PROGRAM} status --json --state-dir /etc", False),
         (f"{PROGRAM} run --json", False),
@@ -73,6 +79,8 @@ def test_a_user_who_may_only_read_changes_nothing() -> None:
     permissions = Permissions.of_file(RIGHTS, write=False)
     assert permissions.allow("uci", "airbound", "read")
     assert not permissions.allow("uci", "airbound", "write")
+    assert permissions.allow("file", f"{PROGRAM} status --json", "exec")
+    assert not permissions.allow("file", f"{PROGRAM} check", "exec")
 
 
 def test_the_template_of_translations_is_current() -> None:
@@ -116,6 +124,7 @@ def test_the_package_has_the_files_and_nothing_else(tree: Path) -> None:
         "usr/share/luci/menu.d/luci-app-airbound.json",
         "usr/share/rpcd/acl.d/luci-app-airbound.json",
         "www/luci-static/resources/airbound/agents.js",
+        "www/luci-static/resources/airbound/checks.js",
         "www/luci-static/resources/airbound/format.js",
         "www/luci-static/resources/airbound/periods.js",
         "www/luci-static/resources/airbound/problems.js",

@@ -17,7 +17,7 @@ from luci_pages.router import UPTIME_S, Output, Router, default_config
 from luci_pages.site import RIGHTS, Modules, serve
 
 WIDTH = 1024
-SINCE_SWITCH_S = 1900
+SINCE_SWITCH_S, SINCE_CHECK_S = 1900, 2600
 
 
 def _connected() -> Output:
@@ -27,6 +27,8 @@ def _connected() -> Output:
         view["state"]["last_report_us"] = UPTIME_S * 1_000_000
         if "before" in view["state"]:
             view["state"]["before"]["ended_monotonic_us"] = (UPTIME_S - SINCE_SWITCH_S) * 1_000_000
+        if "check" in view["state"]:
+            view["state"]["check"]["asked_monotonic_us"] = (UPTIME_S - SINCE_CHECK_S) * 1_000_000
         view["credentials"]["not_after"] = (now + timedelta(days=20.5)).isoformat()
         view["credentials"]["next_renewal"] = (now + timedelta(days=8.5)).isoformat()
     return Output(json.dumps(account))

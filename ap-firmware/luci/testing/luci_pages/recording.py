@@ -125,6 +125,11 @@ BSS_5 = {"bssid": "02:00:00:00:a1:01", "ssid": "Attic", "frequency_mhz": 5180, "
 UPLOADS = "uploads are 92.0 % of the payload (first needed: 60.0 %)"
 SENDERS = "3 active senders"
 LIVE_FLOWS = "live flows with the category for video 2"
+CHECKED = (
+    "airbound 0.1.0 check: carried +58% (+51% to +66%), RTT -95% (-96% to -94%); 2.4 GHz, policy aggregate,"
+    " 3.1 senders of 5 stations, 6 pairs of turns of 50 s, 20 s of each not counted"
+)
+WORTH_IT = "It is worth it here: more is carried, and round trips are shorter."
 REFUSED = "the controller refused: the token was used 1 times, as often as it may be (PermissionDenied)"
 
 
@@ -202,7 +207,16 @@ def _connected(now_us: int) -> dict[str, Files]:
         ),
         "since": _period("control", 1735, 38_900, 17_200, began_monotonic_us=switched_us, uploaders=3.0),
     }
+    check = {
+        "id": "B1946AC92492D2347C6235B4D2",
+        "asked_monotonic_us": now_us - 1_200_000_000,
+        "turn": 12,
+        "turns": 12,
+        "line": CHECKED,
+        "verdict": WORTH_IT,
+    }
     own = {
+        "check": check,
         "stations_reported": len(DEVICES),
         "devices": DEVICES,
         "windows": limited,

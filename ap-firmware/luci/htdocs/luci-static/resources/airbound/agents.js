@@ -129,6 +129,21 @@ function parsePeriod(value) {
 	};
 }
 
+/* The check that was asked for last; null if none was. */
+function parseCheck(value) {
+	if (!isObject(value))
+		return null;
+
+	return {
+		askedMS: milliseconds(value.asked_monotonic_us),
+		turn: number(value.turn) || 0,
+		turns: number(value.turns) || 0,
+		refusal: text(value.refusal),
+		line: text(value.line),
+		verdict: text(value.verdict)
+	};
+}
+
 /* What an agent does with receive windows; null: its owner does not permit that it does anything. */
 function parseWindows(value, leaseLeftMS) {
 	if (!isObject(value))
@@ -197,6 +212,7 @@ function parseView(view, uptime, hints) {
 		mode: text(state.mode),
 		before: parsePeriod(state.before),
 		since: parsePeriod(state.since),
+		check: parseCheck(state.check),
 		devices: list(state.devices).map(device => parseDevice(device, hints)),
 		reportAgeMS: reportAge(state, uptime),
 		generation: number(state.edca_generation) || 0,
@@ -360,6 +376,15 @@ return baseclass.extend({
 					throw typeof(error) === 'number' ? new Error(rpc.getStatusText(error)) : error;
 				});
 			});
+		});
+	},
+
+	/* Asks the controller for a check of each BSS. The promise is rejected, with the reason, if none could be asked. */
+	askForChecks() {
+		return fs.exec(PROGRAM, [ 'check' ]).then(result => {
+			if (result.code !== 0)
+				throw new Error(text(result.stdout).trim() || text(result.stderr).trim() ||
+					_('exit code %d').format(result.code));
 		});
 	},
 

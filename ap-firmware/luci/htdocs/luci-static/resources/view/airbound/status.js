@@ -4,6 +4,7 @@
 'require dom';
 'require poll';
 'require airbound.agents as agents';
+'require airbound.checks as checks';
 'require airbound.format as format';
 'require airbound.periods as periods';
 'require airbound.problems as problems';
@@ -390,6 +391,40 @@ function periodTable(running, uptime) {
 	return table('airbound-periods', titles, running.map(view => periodRow(view, uptime)));
 }
 
+/* Why no check could be asked for last. */
+let checkFailure = '';
+
+/* What checks found, and the button that asks for them. */
+function checkTable(running, uptime) {
+	const titles = [ _('Interface'), _('Check') ];
+	const rows = running.map(view => [ view.interfaceName || '?', checks.text(view.check, uptime) ]);
+	const failed = E('div', { 'id': 'airbound-check-failed' }, [ checkFailure ]);
+	const ask = event => {
+		event.target.disabled = true;
+
+		return agents.askForChecks().then(() => '', error => {
+			return _('Not asked for: %s').format(error.message || String(error));
+		}).then(failure => {
+			checkFailure = failure;
+			dom.content(failed, [ failure ]);
+			event.target.disabled = failure === '';
+		});
+	};
+
+	return E('div', {}, [
+		table('airbound-checks', titles, rows),
+		E('p', {}, [
+			E('button', {
+				'id': 'airbound-check',
+				'class': 'btn cbi-button cbi-button-action',
+				'disabled': running.some(view => checks.runs(view.check)) ? '' : null,
+				'click': ask
+			}, [ _('Check for ten minutes') ]),
+			failed
+		])
+	]);
+}
+
 /* Why the switch failed last; the page is drawn anew every few seconds. */
 let switchFailure = '';
 
@@ -441,8 +476,13 @@ function contents(account, now) {
 			_('What was carried, in both directions, and the delay of the devices that upload: means over the last ' +
 				'hour in which two devices or more uploaded, before the controller was last switched between ' +
 				'observe and control, and since then. "airbound mode observe --for 10m" where the controller ' +
-				'runs makes such a switch; "airbound check" measures both modes in turn.'),
+				'runs makes such a switch.'),
 			periodTable(running, account.uptime)));
+		nodes.push(section(_('Is it worth it here?'),
+			_('For ten minutes the controller observes and controls in turn, 50 s each, and compares. Have two ' +
+				'devices or more upload all the time: a speed test again and again, or a backup. The mode is as ' +
+				'before afterwards.'),
+			checkTable(running, account.uptime)));
 		nodes.push(section(_('Devices'),
 			_('Who takes the air, in the last seconds; those in bold upload. The delay is that of their TCP ' +
 				'connections, to the other side and back, with the least of them in brackets.'),
