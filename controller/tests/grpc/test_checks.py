@@ -14,10 +14,10 @@ import pytest
 from airbound.core.check import course, figures
 from airbound.core.check.sentences import Checked, line, verdict
 from airbound.core.engine import Engine
-from airbound.core.events import AccessPointReported
+from airbound.core.events import AccessPointReported, Disowned
 from airbound.core.parameters import Mode, Parameters
 from airbound.core.principals import Principal, Stream
-from airbound.core.reasons import Code
+from airbound.core.reasons import Code, Reason
 from airbound.grpc import convert
 from airbound.grpc.checks import APART_S, SHOWN_S, Checks
 from airbound.grpc.operations_service import OperationsService
@@ -219,10 +219,10 @@ def refused(reply: access_point_pb2.CellCheck, code: Code) -> bool:
     return bool(reply.id and reply.refusal.code == code.value and not reply.line)
 
 
-def test_an_operators_mode_ends_it_and_stays() -> None:
+@pytest.mark.parametrize("seconds", [25, 75])  # in a turn of the same mode, and of the other one
+def test_an_operators_mode_ends_it_and_stays(seconds: int) -> None:
     async def overridden(site: Site) -> None:
-        await site.asked(75)
-        assert site.mode() == "control"
+        await site.asked(seconds)
         await site.choices.set_mode("observe", CELL)
         await asyncio.sleep(3)
         assert refused(site.reply, Code.CHECK_MODE_CHANGED)
@@ -233,9 +233,10 @@ def test_an_operators_mode_ends_it_and_stays() -> None:
     at_a_site(overridden)
 
 
-def test_an_operators_observe_for_all_ends_it() -> None:
+@pytest.mark.parametrize("seconds", [25, 75])
+def test_an_operators_observe_for_all_ends_it(seconds: int) -> None:
     async def overridden(site: Site) -> None:
-        await site.asked(75)
+        await site.asked(seconds)
         await site.choices.set_mode("observe")
         await asyncio.sleep(3)
         assert refused(site.reply, Code.CHECK_MODE_CHANGED)
@@ -247,8 +248,8 @@ def test_an_operators_observe_for_all_ends_it() -> None:
 
 
 @pytest.mark.parametrize("before", ["observe", "control"])
-@pytest.mark.parametrize("elsewhere", ["gone", "another stream"])
-def test_a_lost_stream_ends_it_at_once(before: Mode, elsewhere: str) -> None:
+@pytest.mark.parametrize("elsewhere", ["gone", "another stream", "another owner"])
+def test_a_lost_stream_and_another_owner_of_the_cell_end_it_at_once(before: Mode, elsewhere: str) -> None:
     async def lost(site: Site) -> None:
         await site.asked(25 if before == "control" else 75)
         assert site.mode() != before
@@ -256,6 +257,8 @@ def test_a_lost_stream_ends_it_at_once(before: Mode, elsewhere: str) -> None:
             session = SessionOf(site.stream)
             site.runner.open(session)
             site.runner.close(session)
+        if elsewhere == "another owner":
+            site.runner.submit(Disowned(CELL, Reason(Code.OTHER_REPLICA, BSSID)))
         site.stream = replace(site.stream, number=7)  # the agent comes again
         await asyncio.sleep(2.1)
         assert site.mode() == before
