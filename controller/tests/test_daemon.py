@@ -2,6 +2,7 @@
 """`airbound controller` as a process of its own, from its start to its end."""
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import grpc
 import pytest
 
 from airbound.core.addresses import mac_from_text
+from airbound.grpc.agent_services import ANSWERS
 from airbound.operator import cli
 from airbound.v1 import access_point_pb2
 from airbound_testing.agents import WAIT_S, FakeAccessPoint, FakePhone
@@ -74,15 +76,16 @@ async def controller(patient: str) -> AsyncIterator[Controller]:
         await running.end(signal.SIGKILL)
 
 
-async def report(access_point: FakeAccessPoint, seconds: tuple[int, ...] = (1, 2)) -> None:
-    """One station that sends."""
+async def report(access_point: FakeAccessPoint, seconds: tuple[int, ...] = (1, 2), *, check: str = "") -> None:
+    """One station that sends; the access point may ask for a check."""
+    asks = access_point_pb2.CheckRequest(id=check) if check else None
     for second in seconds:
         station = access_point_pb2.Station(
             mac=mac_from_text(MAC), rx_packets=1000 * second, rx_bytes=1534000 * second, connected_time_ms=9000
         )
         await access_point.report(
             access_point_pb2.AccessPointReport(
-                bssid=mac_from_text(BSSID), monotonic_us=second * 10**6, stations=[station]
+                bssid=mac_from_text(BSSID), monotonic_us=second * 10**6, stations=[station], check=asks
             )
         )
 
@@ -107,6 +110,32 @@ async def test_a_signal_ends_it_well_and_leaves_bounds_to_their_lease(controller
     assert code == 0
     assert "info bounds 127.0.0.1: 250..555 segs to 10.0.4.1: the terminal began to send to 10.0.4.1" in log
     assert f"info stopping {controller.endpoint}: bounds stay in force until their leases end" in log
+    assert "Traceback" not in log
+
+
+class AnsweredAccessPoint(FakeAccessPoint):
+    """One that has its reports answered."""
+
+    metadata = (ANSWERS,)
+
+
+async def test_a_check_that_an_access_point_asks_for_begins_and_leaves_the_mode_when_the_controller_ends(
+    controller: Controller,
+) -> None:
+    async with AnsweredAccessPoint(controller.endpoint) as access_point, asyncio.timeout(WAIT_S):
+        await report(access_point)
+        for second in itertools.count(3):
+            if access_point.check.turn:
+                break
+            await report(access_point, (second,), check="1")
+            await asyncio.sleep(0.1)  # reports are answered once in 0.9 s
+        assert (access_point.check.id, access_point.check.turn, access_point.check.turns) == ("1", 1, 12)
+        code, log = await controller.end(signal.SIGTERM)
+    assert code == 0
+    events = re.findall(rf"info (?:check|mode) ({BSSID}.*)$", log, re.MULTILINE)
+    assert events[:2] == [f"{BSSID} begins, asked for by 127.0.0.1", f"{BSSID} observe"]
+    assert f"{BSSID} ended: the controller ended the check" in events
+    assert events[-1] == f"{BSSID} configured"
     assert "Traceback" not in log
 
 
