@@ -94,7 +94,7 @@ class ProgramsBeside:
     """The access point's agent itself."""
     AT_CONTROLLER = "nsenter --net=/run/netns/controller"
     """Begins a command of the shell that is to run in the controller's network namespace. `ip netns exec` would hide
-    the guest's frequency of the cycle counter, and gRPC's library would sleep for 255 ms once (guest/main.py).
+    the guest's frequency of the cycle counter, and gRPC's library would sleep for 255 ms once (guest/first_process.py).
     """
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,6 @@ import typing
 sys.pycache_prefix = "/proc/none"
 sys.path[0] = __file__.removesuffix("/airbound_lab/guest/init.py")
 
-from airbound_lab.guest.main import main
+from airbound_lab.guest import first_process, main
 
-main()
+first_process.run(main.carry_out)

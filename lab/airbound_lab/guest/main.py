@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: PTH102, PTH103, PTH105, PTH110, PTH123
+# ruff: noqa: PTH110
 # pathlib would cost the guest start-up time.
 """Carries out /run/result/plan.json (guest_plan.py), writes the results beside it, powers off."""
 
@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import time
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab.guest import cell, system
@@ -17,6 +16,7 @@ from airbound_lab.guest.applications import START_APPLICATION, Applications
 from airbound_lab.guest.certificates import OPERATOR_ACTIONS, Operator
 from airbound_lab.guest.components import ACTIONS, Components
 from airbound_lab.guest.event_traces import EventTraces
+from airbound_lab.guest.first_process import mount_host_directories, progress
 from airbound_lab.guest.real_programs import RealPrograms
 from airbound_lab.guest.roaming import ROAMING_STEPS, Roaming
 from airbound_lab.guest.switch import SWITCH, SWITCH_ACTIONS, Switch
@@ -27,54 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MEDIUM_PARAMETERS = "/sys/module/mac80211_hwsim/parameters"
-CPU = "/sys/devices/system/cpu/cpu0"
-HOST_DIRECTORY = "/run/host"
-MS_RDONLY = 1
 WALK = "walk"
 """Name of a step of the time line."""
-
-
-def mount_all() -> None:
-    """The host's files are the root, read-only; what changes is under /run, in memory.
-
-    /tmp stays the host's: a checkout may live there.
-    """
-    for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/run")):
-        system.mount(kind, target)
-    for directory in ("/run/netns", "/run/lab", "/run/result", "/run/cgroup"):
-        os.mkdir(directory)
-    # Of everything in the guest; the agents of phones as they are sold bound its connections.
-    system.mount("cgroup2", "/run/cgroup")
-    # The same path in every run; on the host it is the directory in which the guest was started.
-    system.mount("hostfs", "/run/result", options="/proc/self/cwd")
-    os.makedirs(system.LOG_DIRECTORY, exist_ok=True)
-    give_cycle_frequency()
-
-
-def mount_host_directories(names: list[str]) -> None:
-    """Mount the host's directories with programs, at paths that are the same in every run (guest_paths.py)."""
-    os.mkdir(HOST_DIRECTORY)
-    for name in names:
-        os.mkdir(f"{HOST_DIRECTORY}/{name}")
-        system.mount("hostfs", f"{HOST_DIRECTORY}/{name}", options=f"/proc/self/cwd/host/{name}", flags=MS_RDONLY)
-
-
-def give_cycle_frequency() -> None:
-    """Give a frequency of the cycle counter in sysfs, as some kernels do.
-
-    gRPC's library (Abseil, base/internal/sysinfo.cc) needs one the first time that a thread waits for a lock. If the
-    kernel names none, it sleeps for 1, 2, 4 ms ... until two measurements agree; they never do where time is virtual
-    and the counter is not, and after 255 ms it gives up. Meanwhile the controller takes over nothing. The figure
-    itself is of no consequence: it only serves statistics about locks.
-    """
-    system.mount("tmpfs", CPU)
-    system.write(f"{CPU}/tsc_freq_khz", "1000000")
-
-
-def progress(text: str) -> None:
-    """Report the state to the host, which may read it at any moment: replaced as a whole."""
-    system.write("/run/result/progress.new", text)
-    os.replace("/run/result/progress.new", "/run/result/progress")
 
 
 def set_up_medium(plan: dict[str, Any]) -> None:
@@ -232,31 +186,20 @@ def collect(plan: dict[str, Any], t0_ns: int, components: Components, switch: Sw
     system.write("/run/result/end.json", json.dumps(end))
 
 
-def main() -> None:
-    """Carry out the plan, or write why that failed; then power off. Process 1 must not end before the machine."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        mount_all()
-        with open("/run/result/plan.json", encoding="utf-8") as file:
-            plan = json.load(file)
-        mount_host_directories(plan["host_directories"])
-        switch = Switch(plan)
-        access_point = set_up(plan, switch)
-        components, operator = Components(plan), Operator(plan)
-        tracers, event_traces = Tracers(plan), EventTraces(plan)
-        if plan["certificates"] is not None:
-            progress("making tokens")
-            operator.enrol(components)
-        progress("starting agents")
-        components.start_all(switch.connect)
-        applications = Applications(plan)
-        applications.start_servers()
-        act = actor(components, operator, access_point, switch, Roaming(plan), applications=applications)
-        t0_ns = measure(plan, act, tracers, event_traces, applications)
-        collect(plan, t0_ns, components, switch)
-        progress("done")
-    except GuestError as error:
-        system.write("/run/result/error.txt", str(error))
-    except BaseException:  # noqa: BLE001  (the host reports whatever it is)
-        system.write("/run/result/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
-    system.power_off()
+def carry_out(plan: dict[str, Any]) -> None:
+    """Set a cell up, start what runs in it, and measure."""
+    mount_host_directories(plan["host_directories"])
+    switch = Switch(plan)
+    access_point = set_up(plan, switch)
+    components, operator = Components(plan), Operator(plan)
+    tracers, event_traces = Tracers(plan), EventTraces(plan)
+    if plan["certificates"] is not None:
+        progress("making tokens")
+        operator.enrol(components)
+    progress("starting agents")
+    components.start_all(switch.connect)
+    applications = Applications(plan)
+    applications.start_servers()
+    act = actor(components, operator, access_point, switch, Roaming(plan), applications=applications)
+    t0_ns = measure(plan, act, tracers, event_traces, applications)
+    collect(plan, t0_ns, components, switch)

@@ -16,11 +16,10 @@ import os
 import signal
 import sqlite3
 import time
-import traceback
 from typing import TYPE_CHECKING, Any
 
 from airbound_lab.guest import system
-from airbound_lab.guest.main import mount_all, progress
+from airbound_lab.guest.first_process import progress
 from airbound_lab.guest.system import TRACEFS, GuestError
 
 if TYPE_CHECKING:
@@ -263,32 +262,22 @@ def cut(plan: dict[str, Any], after: int, seed: int) -> dict[str, Any]:
     return {"after": after, "seed": seed, "committed": committed} | survivors(plan)
 
 
-def main() -> None:
-    """Carry out the plan, or write why that failed; then power off."""
-    try:
-        mount_all()
-        with open("/run/result/plan.json", encoding="utf-8") as file:
-            plan = json.load(file)
-        progress("making a file system")
-        make_disk(plan)
-        result: dict[str, Any] = {}
-        if plan["cuts"]:
-            result["cuts"] = []
-            for number, (after, seed) in enumerate(plan["cuts"], start=1):
-                progress(f"cut {number}/{len(plan['cuts'])}")
-                result["cuts"].append(cut(plan, after, seed))
-        else:
-            progress("measuring")
-            trace = Trace()
-            phone_io = PhoneIO(plan["phone_io"]) if plan["phone_io"] is not None else None
-            result |= measure(plan, trace)
-            if phone_io is not None:
-                phone_io.stop()
-            trace.store()
-        system.write("/run/result/result.json", json.dumps(result))
-        progress("done")
-    except GuestError as error:
-        system.write("/run/result/error.txt", str(error))
-    except BaseException:  # noqa: BLE001  (the host reports whatever it is)
-        system.write("/run/result/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
-    system.power_off()
+def carry_out(plan: dict[str, Any]) -> None:
+    """Measure on a new file system, or cut the power there as often as the plan says."""
+    progress("making a file system")
+    make_disk(plan)
+    result: dict[str, Any] = {}
+    if plan["cuts"]:
+        result["cuts"] = []
+        for number, (after, seed) in enumerate(plan["cuts"], start=1):
+            progress(f"cut {number}/{len(plan['cuts'])}")
+            result["cuts"].append(cut(plan, after, seed))
+    else:
+        progress("measuring")
+        trace = Trace()
+        phone_io = PhoneIO(plan["phone_io"]) if plan["phone_io"] is not None else None
+        result |= measure(plan, trace)
+        if phone_io is not None:
+            phone_io.stop()
+        trace.store()
+    system.write("/run/result/result.json", json.dumps(result))

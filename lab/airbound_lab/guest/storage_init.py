@@ -16,6 +16,6 @@ import traceback
 sys.pycache_prefix = "/proc/none"
 sys.path[0] = __file__.removesuffix("/airbound_lab/guest/storage_init.py")
 
-from airbound_lab.guest.storage import main
+from airbound_lab.guest import first_process, storage
 
-main()
+first_process.run(storage.carry_out)

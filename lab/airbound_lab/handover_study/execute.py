@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from airbound_lab.handover_study.observed import Observed
 
 INIT = Path(guest.__file__).with_name("init.py")
-SOURCES = ("handover_study/lanes.py", "handover_study/design.py", "run/boot.py", "guest/system.py", "guest/main.py")
+SOURCES = (
+    "handover_study/lanes.py",
+    "handover_study/design.py",
+    "run/boot.py",
+    "guest/system.py",
+    "guest/first_process.py",
+)
 """What a run is made of, beside its lanes and what runs in the guest."""
 LANES_PER_GUEST = 60
 WALL_LIMIT_S = 1800.0

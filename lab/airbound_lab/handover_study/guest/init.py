@@ -21,6 +21,7 @@ import typing
 sys.pycache_prefix = "/proc/none"
 sys.path[0] = __file__.removesuffix("/airbound_lab/handover_study/guest/init.py")
 
-from airbound_lab.handover_study.guest.main import main
+from airbound_lab.guest import first_process
+from airbound_lab.handover_study.guest import main
 
-main()
+first_process.run(main.carry_out)

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: PTH123
 # pathlib would cost the guest start-up time.
 """Carries out /run/result/plan.json (lanes.py), writes the results beside it, powers off."""
 
@@ -9,15 +8,13 @@ import array
 import fcntl
 import json
 import os
-import signal
 import socket
 import struct
 import time
-import traceback
 from typing import Any
 
 from airbound_lab.guest import system
-from airbound_lab.guest.main import mount_all, mount_host_directories, progress
+from airbound_lab.guest.first_process import mount_host_directories, progress
 from airbound_lab.guest.system import GuestError
 
 CONNECT_S = 60
@@ -77,21 +74,10 @@ def run_lanes(plan: dict[str, Any]) -> None:
             raise GuestError(f"{part} failed (status {status}): {output}")
 
 
-def main() -> None:
-    """Carry out the plan, or write why that failed; then power off. Process 1 must not end before the machine."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        mount_all()
-        with open("/run/result/plan.json", encoding="utf-8") as file:
-            plan = json.load(file)
-        mount_host_directories(plan["host_directories"])
-        progress("wiring")
-        set_up(plan)
-        progress("measuring")
-        run_lanes(plan)
-        progress("done")
-    except GuestError as error:
-        system.write("/run/result/error.txt", str(error))
-    except BaseException:  # noqa: BLE001  (the host reports whatever it is)
-        system.write("/run/result/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
-    system.power_off()
+def carry_out(plan: dict[str, Any]) -> None:
+    """Wire the lanes, and run them all."""
+    mount_host_directories(plan["host_directories"])
+    progress("wiring")
+    set_up(plan)
+    progress("measuring")
+    run_lanes(plan)

@@ -6,6 +6,7 @@ import sys
 
 sys.path[0] = __file__.removesuffix("/airbound_lab/live/guest/init.py")
 
-from airbound_lab.live.guest.main import main  # noqa: E402  (after the path is set)
+from airbound_lab.guest import first_process  # noqa: E402  (after the path is set)
+from airbound_lab.live.guest import main  # noqa: E402
 
-main()
+first_process.run(main.carry_out)

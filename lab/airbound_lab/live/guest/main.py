@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ruff: noqa: PTH105, PTH110, PTH118, PTH123, PTH208, PTH202
+# ruff: noqa: PTH105, PTH110, PTH118, PTH208, PTH202
 # pathlib would cost the guest start-up time.
 """Carries out /run/result/plan.json of a live cell (live/plan.py) until /run/result/stop is there; then powers off."""
 
@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import time
-import traceback
 from typing import Any
 
 from airbound_lab.guest import main as cell
 from airbound_lab.guest import system
+from airbound_lab.guest.first_process import RESULT, progress
 from airbound_lab.guest.switch import Switch
-from airbound_lab.guest.system import GuestError
 from airbound_lab.live.guest.devices import Devices
 from airbound_lab.live.guest.loop import Loop
 from airbound_lab.live.guest.phones import Phone
 from airbound_lab.live.guest.traffic import FileServer, Server
 
-RESULT = "/run/result"
 STATUS_S = 1.0
 CHECK_S = 0.5
 CONNECT_MAX_S = 30.0
@@ -110,23 +107,12 @@ def shorten_logs() -> None:
             os.truncate(path, 0)
 
 
-def main() -> None:
-    """Run the cell until it is to stop, or write why that failed; then power off."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        cell.mount_all()
-        with open(f"{RESULT}/plan.json", encoding="utf-8") as file:
-            plan = json.load(file)
-        cell.set_up(plan, Switch(plan))
-        cell.progress("starting agents")
-        live = Live(plan)
-        cell.progress("running")
-        live.loop.run()
-        cell.progress("stopping")
-        live.devices.stop()
-        cell.progress("done")
-    except GuestError as error:
-        system.write(f"{RESULT}/error.txt", str(error))
-    except BaseException:  # noqa: BLE001  (the host reports whatever it is)
-        system.write(f"{RESULT}/error.txt", "the guest's own script failed:\n" + traceback.format_exc())
-    system.power_off()
+def carry_out(plan: dict[str, Any]) -> None:
+    """Run the cell until it is to stop."""
+    cell.set_up(plan, Switch(plan))
+    progress("starting agents")
+    live = Live(plan)
+    progress("running")
+    live.loop.run()
+    progress("stopping")
+    live.devices.stop()
