@@ -7,11 +7,9 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic.dataclasses import dataclass
 
-from airbound_lab.settings import arguments
 from airbound_lab.settings.option import Option
-from airbound_lab.settings.parameters import Parameters
+from airbound_lab.settings.parameters import DistancesM, Parameters
 from airbound_lab.settings.radio import DEFAULT_PHY, PhyName
-from airbound_lab.settings.scenario import DistanceM
 from airbound_lab.settings.validation import STRICT
 from airbound_lab.settings.values import (
     KERNEL_LINE_OF,
@@ -76,15 +74,7 @@ class Settings:
     seed: Annotated[Seed, Option("of what the phones do (default: {default})", "N")] = 1
     phy: Annotated[PhyName, Option("the radios, as of run (default: {default})")] = DEFAULT_PHY
     ap: Annotated[AccessPointKind, Option("the access point, as of run (default: {default})")] = "plain"
-    distances_m: Annotated[
-        Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None,
-        Option(
-            "metres between access point and phones, in turn (default: near enough for any rate)",
-            "M,M,...",
-            name="distances",
-            read=arguments.reals,
-        ),
-    ] = None
+    distances_m: DistancesM = None
     kernel_line: Annotated[KernelLine | None, Option("as of run (default: 6.1, with --ap openwrt 6.12)")] = None
 
     @model_validator(mode="after")

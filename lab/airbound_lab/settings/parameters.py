@@ -42,6 +42,15 @@ def _known_mode(name: str) -> str:
 
 
 ModeName = Annotated[str, AfterValidator(_known_mode)]
+DistancesM = Annotated[
+    Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None,
+    Option(
+        "metres between access point and phones, in turn (default: near enough for any rate)",
+        "M,M,...",
+        name="distances",
+        read=arguments.reals,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, config=STRICT)
@@ -216,15 +225,7 @@ class Parameters:
             "phones that do not hear each other, such as 1-2,1-3 (default: all hear all)", "PAIRS", read=arguments.pairs
         ),
     ] = None
-    distances_m: Annotated[
-        Annotated[tuple[DistanceM, ...], Field(min_length=1, max_length=TERMINALS_MAX)] | None,
-        Option(
-            "metres between access point and phones, in turn (default: near enough for any rate)",
-            "M,M,...",
-            name="distances",
-            read=arguments.reals,
-        ),
-    ] = None
+    distances_m: DistancesM = None
     """Of phone i (from 0) distance i modulo the number of distances; None: no noise."""
     power_save: Annotated[
         bool,

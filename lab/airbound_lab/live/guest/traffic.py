@@ -34,52 +34,8 @@ REQUEST_BYTES_MAX = 20
 """A request is a number of bytes in decimal digits, and the end of the line."""
 
 
-class Server:
-    """Receives the phones' uploads, and counts their bytes by the phone's address."""
-
-    def __init__(self, loop: Loop, netns: str, address: tuple[str, int]) -> None:
-        """Listen in a namespace."""
-        self._loop = loop
-        self.received_bytes: dict[str, int] = {}
-        with namespace(netns):
-            self._listener = socket.create_server(address, backlog=128)
-        self._listener.settimeout(0)
-        self._connections: set[socket.socket] = set()
-        self._buffer = bytearray(1 << 18)
-        loop.watch(self._listener, selectors.EVENT_READ, self._accept)
-
-    def close(self) -> None:
-        """Listen no longer, and end what is open."""
-        for sock in (self._listener, *self._connections):
-            self._loop.forget(sock)
-            sock.close()
-
-    def _accept(self) -> None:
-        try:
-            connection, (phone, _) = self._listener.accept()
-        except OSError:
-            return
-        self._connections.add(connection)
-        connection.settimeout(0)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, RECEIVED_MIN_BYTES)
-        self._loop.watch(connection, selectors.EVENT_READ, lambda: self._receive(connection, phone))
-
-    def _receive(self, connection: socket.socket, phone: str) -> None:
-        try:
-            received = connection.recv_into(self._buffer)
-        except BlockingIOError:
-            return
-        except OSError:
-            received = 0
-        self.received_bytes[phone] = self.received_bytes.get(phone, 0) + received
-        if not received:
-            self._connections.discard(connection)
-            self._loop.forget(connection)
-            connection.close()
-
-
-class FileServer:
-    """Sends phones as many bytes as they ask for."""
+class Listener:
+    """A server's socket and its connections."""
 
     def __init__(self, loop: Loop, netns: str, address: tuple[str, int]) -> None:
         """Listen in a namespace."""
@@ -99,11 +55,52 @@ class FileServer:
 
     def _accept(self) -> None:
         try:
-            connection, _ = self._listener.accept()
+            connection, (phone, _) = self._listener.accept()
         except OSError:
             return
         self._connections.add(connection)
         connection.settimeout(0)
+        self._begin(connection, phone)
+
+    def _begin(self, connection: socket.socket, phone: str) -> None:
+        """Set a new connection's options, and watch it; `phone` is the address at its other end."""
+        raise NotImplementedError
+
+    def _end(self, connection: socket.socket) -> None:
+        self._connections.discard(connection)
+        self._loop.forget(connection)
+        connection.close()
+
+
+class Server(Listener):
+    """Receives the phones' uploads, and counts their bytes by the phone's address."""
+
+    def __init__(self, loop: Loop, netns: str, address: tuple[str, int]) -> None:
+        """Listen in a namespace."""
+        super().__init__(loop, netns, address)
+        self.received_bytes: dict[str, int] = {}
+        self._buffer = bytearray(1 << 18)
+
+    def _begin(self, connection: socket.socket, phone: str) -> None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, RECEIVED_MIN_BYTES)
+        self._loop.watch(connection, selectors.EVENT_READ, lambda: self._receive(connection, phone))
+
+    def _receive(self, connection: socket.socket, phone: str) -> None:
+        try:
+            received = connection.recv_into(self._buffer)
+        except BlockingIOError:
+            return
+        except OSError:
+            received = 0
+        self.received_bytes[phone] = self.received_bytes.get(phone, 0) + received
+        if not received:
+            self._end(connection)
+
+
+class FileServer(Listener):
+    """Sends phones as many bytes as they ask for."""
+
+    def _begin(self, connection: socket.socket, phone: str) -> None:  # noqa: ARG002  (all are sent the same bytes)
         connection.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT_MAX_BYTES)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_MAX_MS)
         self._loop.watch(connection, selectors.EVENT_READ, lambda: self._read(connection, b""))
@@ -131,11 +128,6 @@ class FileServer:
             left_bytes[0] = 0
         if not left_bytes[0]:
             self._end(connection)
-
-    def _end(self, connection: socket.socket) -> None:
-        self._connections.discard(connection)
-        self._loop.forget(connection)
-        connection.close()
 
 
 class Download:
