@@ -10,7 +10,7 @@ from airbound.core.bands import BAND_NAMES
 from airbound.operator.printable import printable
 from airbound.operator.values import (
     CAPACITY_SOURCES,
-    NO_ACCESS_POINT,
+    NO_CELLS,
     bounds_text,
     class_word,
     code_name,
@@ -108,7 +108,7 @@ _CELL_HEADS = (
 def cells(answer: operations_pb2.ListCellsResponse) -> str:
     """A table of cells."""
     if not answer.cells:
-        return f"N{NO_ACCESS_POINT[1:]}."
+        return NO_CELLS
     heads: tuple[str, ...] = _CELL_HEADS
     rows = [_cell_row(cell) for cell in answer.cells]
     if any(cell.HasField("windows") for cell in answer.cells):

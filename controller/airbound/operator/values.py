@@ -19,6 +19,8 @@ from airbound.v1 import access_point_pb2, operations_pb2, reason_pb2
 NO_ACCESS_POINT = (
     "no access point has reported. To have one: `airbound enroll access-point NAME`, then airbound-ap there"
 )
+NO_CELLS = f"N{NO_ACCESS_POINT[1:]}."
+"""Stands where a table of cells would be."""
 _CATEGORIES = {category.value: category.name.lower() for category in edca.Category}
 _CODES = frozenset(code.value for code in Code)
 _MODES = {operations_pb2.MODE_OBSERVE: "observe", operations_pb2.MODE_CONTROL: "control"}

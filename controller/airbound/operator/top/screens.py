@@ -14,11 +14,10 @@ from airbound.operator.top.dialogs import FilterInput
 from airbound.operator.top.host import Host
 from airbound.operator.top.model import Model, SeenCell
 from airbound.operator.top.table import LiveTable
-from airbound.operator.values import NO_ACCESS_POINT
+from airbound.operator.values import NO_CELLS
 from airbound.v1 import operations_pb2
 
 GRAPH_HEAD = 36  # characters before a graph
-NO_CELL = f"N{NO_ACCESS_POINT[1:]}."
 RATIO_TOP_MIN = 2.0  # what a graph of RTT ratios shows at least
 
 
@@ -102,7 +101,7 @@ class CellsScreen(View):
     def compose(self) -> ComposeResult:
         """Status, table, keys."""
         yield Static(id="status", markup=False)
-        yield LiveTable(cell_rows.COLUMNS, empty=NO_CELL)
+        yield LiveTable(cell_rows.COLUMNS, empty=NO_CELLS)
         yield FilterInput(placeholder="part of an SSID or BSSID; Enter: keep, Escape: all")
         yield Footer(compact=True, show_command_palette=False)
 
@@ -115,7 +114,7 @@ class CellsScreen(View):
         """The cells in their order."""
         table, wanted = self.query_one(LiveTable), self.query_one(FilterInput).value
         table.sorted_by, table.descending = self.sort, self.descending
-        table.empty = f"No cell has {wanted!r} in its SSID or BSSID." if wanted else NO_CELL
+        table.empty = f"No cell has {wanted!r} in its SSID or BSSID." if wanted else NO_CELLS
         table.rows = cell_rows.rows(
             self.model, self.top.clock_s(), sort=self.sort, descending=self.descending, wanted=wanted
         )
