@@ -127,7 +127,7 @@ bench: ## what the controller costs: the core alone, and under load beside a raw
 up: ## bring up controller, load balancer, Redis, Prometheus and Grafana with Docker Compose (docs/operate.md)
 	@scripts/up.sh $(ARGS)
 
-up-demo: ## the same, and a live cell of four phones to watch (its image takes a quarter of an hour the first time)
+up-demo: ## the same, and a live cell of five phones to watch (its image takes a quarter of an hour the first time)
 	@scripts/up.sh --demo $(ARGS)
 
 down: ## stop what `make up` or `make up-demo` started; volumes stay

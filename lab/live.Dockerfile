@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The image of a live cell (`airbound-lab live`, docs/decisions/0018): the lab's kernel, which is built here, both
+# The image of a live cell (`airbound-lab live`, docs/decisions/0018): the lab's Linux 6.12, which is built here, both
 # agents, the link, and what of the lab's Python a live cell runs. Built from the root of the repository:
 #   docker build -f lab/live.Dockerfile -t airbound-live .
 # Arguments as in controller/Dockerfile. The kernel takes some ten minutes, and is built anew only if something in
@@ -10,15 +10,16 @@ ARG BASE=debian:bookworm-slim
 FROM ${BASE} AS kernel
 ARG DEBIAN_MIRROR=
 COPY deploy/images/debian-packages.sh /usr/local/sbin/debian-packages
-RUN debian-packages bc bison flex gcc libc6-dev libelf-dev libssl-dev linux-source-6.1 make patch perl rsync xz-utils
+RUN debian-packages bc bison flex gcc libc6-dev libelf-dev libssl-dev linux-source-6.12 make patch perl rsync xz-utils
 WORKDIR /airbound
 COPY kernel/configs/airbound.config kernel/configs/kunit.config kernel/configs/
-COPY kernel/patches/6.1 kernel/patches/6.1
+COPY kernel/patches/6.12 kernel/patches/6.12
 COPY kernel/tests/um kernel/tests/um
 COPY lab/kernel/build.sh lab/kernel/lab.config lab/kernel/
-COPY lab/kernel/patches lab/kernel/patches
+COPY lab/kernel/6.12/lab.config lab/kernel/6.12/
+COPY lab/kernel/6.12/patches lab/kernel/6.12/patches
 COPY lab/kernel/src lab/kernel/src
-RUN linux=$(AIRBOUND_CACHE=/tmp/build lab/kernel/build.sh) && mv "$linux" /linux && rm -rf /tmp/build
+RUN linux=$(AIRBOUND_CACHE=/tmp/build lab/kernel/build.sh --line 6.12) && mv "$linux" /linux && rm -rf /tmp/build
 
 FROM ${BASE} AS programs
 ARG DEBIAN_MIRROR=

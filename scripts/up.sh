@@ -13,8 +13,8 @@ usage() {
 
 		Without SERVICE: controller, load-balancer, redis, prometheus, grafana. Settings are in .env (.env.example).
 
-		  --demo      also a live cell: an access point, four phones, and one without an agent; its image has a kernel,
-		              which takes some ten minutes to build the first time
+		  --demo      also a live cell: an access point of 802.11ac, four phones, and one without an agent; its
+		              image has a kernel, which takes some ten minutes to build the first time
 		  --no-build  with the images that are there, or those of a registry
 		  --down      stops and removes the containers, a live cell's as well; volumes stay, with all certificates and
 		              passwords

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docker-compose.yml without an engine. What it does on one is scripts/compose-test.sh."""
 
+import argparse
 import os
 import re
 import subprocess
@@ -14,8 +15,10 @@ from airbound.configuration.environment import overrides
 from airbound.configuration.layers import load
 from airbound.deployment.first_start import OWNERS
 from airbound.operator.cli import parser
+from airbound_lab.live import cli
 from airbound_lab.live.guest_process import MEMORY_MIB
 from airbound_lab.live.settings import Settings
+from airbound_lab.settings import option
 
 ONE_SHOT = {"init", "airbound", "lab", "live-tokens"}
 SETTING = re.compile(r"^\w+=.*$", re.MULTILINE)
@@ -117,6 +120,18 @@ def test_there_is_a_token_for_each_device_of_the_live_cell(compose: dict[str, An
     assert compose["services"]["live-tokens"]["command"] == wanted
     assert len(wanted) == 5
     assert not {"--name", "--terminals"} & set(compose["services"]["live"]["command"])
+
+
+def test_the_live_cell_has_the_radio_of_today_and_the_kernel_for_it(compose: dict[str, Any], root: Path) -> None:
+    lab = argparse.ArgumentParser()
+    cli.add(lab.add_subparsers())
+    settings = Settings(**option.given(lab.parse_args(["live", *compose["services"]["live"]["command"]]), Settings))
+    assert (settings.phy, settings.ap, settings.no_window_clamp) == ("11ac-80", "openwrt", False)
+    assert settings.distances_m is not None
+    assert len(settings.distances_m) == settings.phones
+    assert max(settings.distances_m) > 2 * min(settings.distances_m)
+    dockerfile = (root / "lab" / "live.Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"linux-source-([\d.]+)", dockerfile) == [settings.line]
 
 
 def test_the_guest_s_memory_has_room(compose: dict[str, Any]) -> None:

@@ -184,14 +184,15 @@ def test_the_kernel_of_a_live_cell_is_built_anew_only_for_what_it_is_made_of(roo
     found = {path for words in copied for path in words} - {"deploy/images/debian-packages.sh"}
     hashed = (root / "lab" / "kernel" / "build.sh").read_text(encoding="utf-8")
     inputs = hashed.partition('find "kernel/patches/$line"')[2].partition("-type f")[0]
-    of_6_1 = hashed.partition("\t6.1)\n")[2].partition(";;")[0]
-    (patches,) = re.findall(r"patches=(\S+)", of_6_1)
-    assert "line_config=\n" in of_6_1
-    wanted = f"kernel/patches/6.1{inputs}"
+    assert "build.sh --line 6.12)" in stage
+    of_line = hashed.partition("\t6.12)\n")[2].partition(";;")[0]
+    (patches,) = re.findall(r"patches=(\S+)", of_line)
+    (line_config,) = re.findall(r"line_config=(\S+)", of_line)
+    wanted = f"kernel/patches/6.12{inputs}"
     for words, meaning in (
         ("kernel/configs/{airbound,kunit}.config", "kernel/configs/airbound.config kernel/configs/kunit.config"),
         ('"$patches"', patches),
-        ('${line_config:+"$line_config"}', ""),
+        ('${line_config:+"$line_config"}', line_config),
     ):
         assert words in wanted
         wanted = wanted.replace(words, meaning)
