@@ -32,7 +32,7 @@ func (c *checks) request(nowUS int64) (message *airboundv1.CheckRequest, changed
 	if c.asked != nil && !c.last.Runs() {
 		// One that was left while there was no stream has been forgotten meanwhile.
 		if request := c.asked(); request != nil && nowUS-request.AskedUS < checkAnsweredWithinUS {
-			c.last = &status.Check{ID: request.ID, AskedUS: request.AskedUS}
+			c.last = &status.Check{ID: request.ID, AskedUS: request.AskedUS, Last: c.last.LastResult()}
 			c.heardUS, c.answered, changed = request.AskedUS, false, true
 		}
 	}

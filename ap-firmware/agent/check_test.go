@@ -106,6 +106,33 @@ func TestACheckThatIsRefused(t *testing.T) {
 	}
 }
 
+func TestAResultStaysUntilTheNextOne(t *testing.T) {
+	t.Parallel()
+	c := newChecking(t)
+	askedUS := c.nowUS
+	c.ask("a")
+	c.asks()
+	c.answer(&airboundv1.CellCheck{Id: "a", Turn: 12, Turns: 12, Line: "carried +50%", Verdict: "It is worth it."})
+	want := status.CheckResult{AskedUS: askedUS, Line: "carried +50%", Verdict: "It is worth it."}
+	for _, id := range []string{"b", "c"} {
+		c.ask(id)
+		c.asks()
+		if got := c.saved.Check; !got.Runs() || got.Last == nil || *got.Last != want {
+			t.Errorf("while %s runs: %+v", id, got)
+		}
+		c.answer(refusing(id, airboundv1.ReasonCode_REASON_CODE_CHECK_TOO_SOON))
+		if got := c.saved.Check; got.Runs() || got.Last == nil || *got.Last != want {
+			t.Errorf("after %s is refused: %+v", id, got)
+		}
+	}
+	c.ask("d")
+	c.asks()
+	c.answer(&airboundv1.CellCheck{Id: "d", Turn: 12, Turns: 12, Line: "carried -5%", Verdict: "It is not."})
+	if got := c.saved.Check.LastResult(); got.Line != "carried -5%" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAControllerThatDoesNotAnswerToACheck(t *testing.T) {
 	t.Parallel()
 	c := newChecking(t)

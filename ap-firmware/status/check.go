@@ -36,6 +36,28 @@ type Check struct {
 	// Line has all of the result, to paste somewhere; Verdict says whether it is worth it here.
 	Line    string `json:"line,omitempty"`
 	Verdict string `json:"verdict,omitempty"`
+	// Last is the last result before this one was asked for; nil if there was none.
+	Last *CheckResult `json:"last,omitempty"`
+}
+
+// CheckResult is what a check found out.
+type CheckResult struct {
+	// AskedUS is CLOCK_MONOTONIC.
+	AskedUS int64  `json:"asked_monotonic_us"`
+	Line    string `json:"line"`
+	Verdict string `json:"verdict"`
+}
+
+// LastResult is the result of this check, or the one before it; nil if there is none.
+func (c *Check) LastResult() *CheckResult {
+	switch {
+	case c == nil:
+		return nil
+	case c.Line != "":
+		return &CheckResult{AskedUS: c.AskedUS, Line: c.Line, Verdict: c.Verdict}
+	default:
+		return c.Last
+	}
 }
 
 // Runs reports whether it is neither refused nor over.
@@ -50,8 +72,10 @@ func (c *Check) Progress() string {
 }
 
 func (c *Check) describe(line printer) {
+	if c == nil {
+		return
+	}
 	switch {
-	case c == nil:
 	case c.Runs():
 		line("check", "%s", c.Progress())
 	case c.Refusal != "" && c.Turn != 0:
@@ -61,5 +85,10 @@ func (c *Check) describe(line printer) {
 	default:
 		line("check", "%s", c.Verdict)
 		line("", "%s", c.Line)
+		return
+	}
+	if c.Last != nil {
+		line("last check", "%s", c.Last.Verdict)
+		line("", "%s", c.Last.Line)
 	}
 }

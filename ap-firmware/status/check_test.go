@@ -27,6 +27,14 @@ func TestTextOfACheck(t *testing.T) {
 			&status.Check{ID: "1", Turn: 12, Turns: 12, Line: "carried +50%", Verdict: "It is worth it here."}, false,
 			"check        It is worth it here.\n             carried +50%\n",
 		},
+		"refused after a result": {
+			&status.Check{ID: "2", Refusal: "too soon", Last: &status.CheckResult{Line: "carried +50%", Verdict: "It is worth it."}},
+			false, "check        none: too soon\nlast check   It is worth it.\n             carried +50%\n",
+		},
+		"under way after a result": {
+			&status.Check{ID: "2", Turn: 1, Turns: 12, Last: &status.CheckResult{Line: "carried +50%", Verdict: "Worth it."}},
+			true, "check        turn 1 of 12\nlast check   Worth it.\n             carried +50%\n",
+		},
 		"none": {nil, false, ""},
 	} {
 		state := running()

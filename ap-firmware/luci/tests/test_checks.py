@@ -12,6 +12,8 @@ from luci_pages.router import UPTIME_S, Output, Router
 
 CHECK = {"id": "1", "asked_monotonic_us": (UPTIME_S - 130) * 1_000_000}
 ASKED = "asked for 0h 2m 10s ago"
+LAST = {"asked_monotonic_us": (UPTIME_S - 750) * 1_000_000, "line": CHECKED, "verdict": WORTH_IT}
+LAST_ASKED = "asked for 0h 12m 30s ago"
 
 
 def with_check(check: dict[str, Any] | None) -> Callable[[], Output]:
@@ -52,6 +54,12 @@ def click(page: Page) -> None:
             f"No result, in turn 4 of 12: ended, since an operator chose a mode\n{ASKED}",
             True,
         ),
+        (
+            {"refusal": "the last check began 620 s ago", "last": LAST},
+            f"None: the last check began 620 s ago\n{ASKED}\n{WORTH_IT}\n{CHECKED}\n{LAST_ASKED}",
+            True,
+        ),
+        ({"turn": 4, "turns": 12, "last": LAST}, f"turn 4 of 12\n{ASKED}\n{WORTH_IT}\n{CHECKED}\n{LAST_ASKED}", False),
         ({"turn": 12, "turns": 12, "line": CHECKED, "verdict": WORTH_IT}, f"{WORTH_IT}\n{CHECKED}\n{ASKED}", True),
     ],
 )

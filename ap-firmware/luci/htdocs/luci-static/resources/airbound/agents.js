@@ -129,7 +129,7 @@ function parsePeriod(value) {
 	};
 }
 
-/* The check that was asked for last; null if none was. */
+/* The check that was asked for last, and in `last` the result before it; null if there is none. */
 function parseCheck(value) {
 	if (!isObject(value))
 		return null;
@@ -140,7 +140,8 @@ function parseCheck(value) {
 		turns: number(value.turns) || 0,
 		refusal: text(value.refusal),
 		line: text(value.line),
-		verdict: text(value.verdict)
+		verdict: text(value.verdict),
+		last: parseCheck(value.last)
 	};
 }
 

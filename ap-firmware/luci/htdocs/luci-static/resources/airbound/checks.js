@@ -20,25 +20,32 @@ function refusal(check) {
 		: _('None: %s').format(check.refusal);
 }
 
+function ago(check, uptime) {
+	return check.askedMS === null || !uptime ? []
+		: [ E('br'), E('small', {}, [
+			_('asked for %s ago').format(format.duration(Math.max(0, uptime * 1000 - check.askedMS)))
+		]) ];
+}
+
+function result(check) {
+	return [ E('strong', {}, [ check.verdict ]), E('br'), E('code', {}, [ check.line ]) ];
+}
+
 return baseclass.extend({
 	/* Whether it is neither refused nor over. */
 	runs: runs,
 
-	/* How far it is, or what came out, and how long ago it was asked for. */
+	/* How far it is, or what came out, and how long ago it was asked for; of one without a result, the last one before. */
 	text(check, uptime) {
 		if (check === null)
 			return '-';
 
-		const ago = check.askedMS === null || !uptime ? ''
-			: _('asked for %s ago').format(format.duration(Math.max(0, uptime * 1000 - check.askedMS)));
-		const more = ago ? [ E('br'), E('small', {}, [ ago ]) ] : [];
+		if (!runs(check) && !check.refusal)
+			return result(check).concat(ago(check, uptime));
 
-		if (runs(check))
-			return [ E('strong', {}, [ progress(check) ]) ].concat(more);
+		const now = runs(check) ? [ E('strong', {}, [ progress(check) ]) ] : [ refusal(check) ];
+		const last = check.last ? [ E('br') ].concat(result(check.last), ago(check.last, uptime)) : [];
 
-		if (check.refusal)
-			return [ refusal(check) ].concat(more);
-
-		return [ E('strong', {}, [ check.verdict ]), E('br'), E('code', {}, [ check.line ]) ].concat(more);
+		return now.concat(ago(check, uptime), last);
 	}
 });
