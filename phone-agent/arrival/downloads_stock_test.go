@@ -368,3 +368,34 @@ func TestSilenceOfDownloads(t *testing.T) {
 		}
 	}
 }
+
+// On a link that takes nothing, acknowledgments fill the socket's buffer: then they are refused, and nobody waits.
+func TestAcknowledgmentsDoNotWaitForTheLink(t *testing.T) {
+	d := newDownloading(t)
+	const stopped = "root tbf rate 8bit burst 2000 limit 10000000"
+	d.run("tc qdisc add dev phone " + stopped)
+	// More than a buffer: of each packet some 700 bytes count, of 212,992 by Linux' default.
+	const many = 2000
+	for _, ends := range [][2]string{{phoneIP, serverIP}, {phoneIP6, serverIP6}} {
+		download := arrival.Download{
+			Local:  netip.AddrPortFrom(netip.MustParseAddr(ends[0]), 1),
+			Remote: netip.AddrPortFrom(netip.MustParseAddr(ends[1]), 1),
+		}
+		refused := make(chan error)
+		go func() {
+			var err error
+			for i := 0; err == nil && i < many; i++ {
+				err = d.servers.Acknowledge(download)
+			}
+			refused <- err
+		}()
+		select {
+		case err := <-refused:
+			if !errors.Is(err, unix.EAGAIN) {
+				t.Errorf("%s: %v", ends[0], err)
+			}
+		case <-time.After(timeout):
+			t.Fatalf("%s: an acknowledgment waits for the link", ends[0])
+		}
+	}
+}

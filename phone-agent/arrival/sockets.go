@@ -38,6 +38,8 @@ func openSockets(ipv4, ipv6 int) (sockets, error) {
 
 // send sends a message from one of the phone's addresses. The socket is bound to it first, which the kernel refuses if
 // the phone does not have the address: ErrAddressGone.
+//
+// It never waits: a link that takes nothing may fill the socket's buffer, and the error is EAGAIN then.
 func (s sockets) send(from, to netip.Addr, text []byte) error {
 	socket, source, destination := s.ipv6, inet6(from), inet6(to)
 	if from.Is4() {
@@ -51,7 +53,7 @@ func (s sockets) send(from, to netip.Addr, text []byte) error {
 	} else if err != nil {
 		return err
 	}
-	return unix.Sendto(socket, text, 0, destination)
+	return unix.Sendto(socket, text, unix.MSG_DONTWAIT, destination)
 }
 
 func inet4(address netip.Addr) unix.Sockaddr { return &unix.SockaddrInet4{Addr: address.As4()} }
