@@ -56,7 +56,10 @@ type DownloadsOutcome struct {
 type Downloads struct {
 	servers Servers
 	budget  Budget
-	asked   []Download
+	// asked are the downloads whose servers were sent messages the last time.
+	asked []Download
+	// awaitsAgain is so after Arrived, until Again.
+	awaitsAgain bool
 }
 
 // ToServers is the name of what Downloads does.
@@ -83,19 +86,33 @@ const (
 // Arrived sends messages to the servers whose data have stopped, the last to stop first. Outage is how long ago the
 // path may have been lost.
 //
+// If Again has not run since the last Arrived, this one is in its place as well: what has resumed since is counted, and
+// a download that has not is not counted as silent once more.
+//
 // Errors: the connections could not be listed, or messages could not be sent, which the other servers do not notice:
 // the first such error, and how many there were.
 func (d *Downloads) Arrived(now time.Time, outage time.Duration) (DownloadsOutcome, error) {
-	d.asked = nil
 	found, err := d.servers.Receiving()
 	if err != nil {
+		d.asked, d.awaitsAgain = nil, false
 		return DownloadsOutcome{}, fmt.Errorf("list the connections that receive: %w", err)
+	}
+	var outcome DownloadsOutcome
+	var counted []Download
+	if d.awaitsAgain {
+		counted = d.stillSilent(found)
+		outcome.Resumed = uint64(len(d.asked) - len(counted)) //nolint:gosec // a part of them
 	}
 	silent := slices.DeleteFunc(found, func(download Download) bool {
 		return download.Quiet < shortestTimeout || download.Quiet > outage+receivedBefore
 	})
 	slices.SortStableFunc(silent, func(a, b Download) int { return cmp.Compare(a.Quiet, b.Quiet) })
-	outcome := DownloadsOutcome{Silent: uint64(len(silent))}
+	for _, download := range silent {
+		if !slices.Contains(counted, download) {
+			outcome.Silent++
+		}
+	}
+	d.awaitsAgain = true
 	err = d.ask(now, silent, &outcome)
 	return outcome, err
 }
@@ -103,29 +120,39 @@ func (d *Downloads) Arrived(now time.Time, outage time.Duration) (DownloadsOutco
 // Again sends the messages of the last Arrived once more to those servers from which nothing has come since: the
 // network behind the access point may not have known the phone's new place. Errors are as those of Arrived.
 func (d *Downloads) Again(now time.Time) (DownloadsOutcome, error) {
+	d.awaitsAgain = false
 	if len(d.asked) == 0 {
 		return DownloadsOutcome{}, nil
 	}
-	asked := make(map[ends]uint32, len(d.asked))
-	for _, download := range d.asked {
-		asked[ends{download.Local, download.Remote}] = download.Next
-	}
-	d.asked = nil
 	found, err := d.servers.Receiving()
 	if err != nil {
+		d.asked = nil
 		return DownloadsOutcome{}, fmt.Errorf("list the connections that receive: %w", err)
 	}
-	silent := slices.DeleteFunc(found, func(download Download) bool {
-		next, isAsked := asked[ends{download.Local, download.Remote}]
-		return !isAsked || next != download.Next
-	})
-	outcome := DownloadsOutcome{Resumed: uint64(len(asked)) - uint64(len(silent))}
+	silent := d.stillSilent(found)
+	outcome := DownloadsOutcome{Resumed: uint64(len(d.asked) - len(silent))} //nolint:gosec // a part of them
 	err = d.ask(now, silent, &outcome)
 	return outcome, err
 }
 
+// stillSilent are those of the found downloads whose servers were asked and from which nothing has come since.
+func (d *Downloads) stillSilent(found []Download) []Download {
+	asked := make(map[ends]uint32, len(d.asked))
+	for _, download := range d.asked {
+		asked[ends{download.Local, download.Remote}] = download.Next
+	}
+	var silent []Download
+	for _, download := range found {
+		if next, isAsked := asked[ends{download.Local, download.Remote}]; isAsked && next == download.Next {
+			silent = append(silent, download)
+		}
+	}
+	return silent
+}
+
 // ask sends the messages and remembers whom.
 func (d *Downloads) ask(now time.Time, silent []Download, outcome *DownloadsOutcome) error {
+	d.asked = nil
 	left := d.budget.Left(now)
 	var refused failures
 	for _, download := range silent {

@@ -117,6 +117,44 @@ func TestAServerIsAskedAgainUnlessItHasAnswered(t *testing.T) {
 	}
 }
 
+// Each download counts once, however many arrivals an outage ends with.
+func TestAnArrivalSoonAfterAnother(t *testing.T) {
+	t.Parallel()
+	servers := &fakeServers{downloads: []arrival.Download{quiet(1, 5*time.Second), quiet(2, 5*time.Second)}}
+	downloads := arrival.NewDownloads(servers)
+	if _, err := downloads.Arrived(noon, 4*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	answered := quiet(1, 100*time.Millisecond)
+	answered.Next++
+	servers.downloads = []arrival.Download{answered, quiet(2, 5*time.Second), quiet(3, 5*time.Second)}
+	outcome, err := downloads.Arrived(noon.Add(time.Second/2), 5*time.Second)
+	if want := (arrival.DownloadsOutcome{Silent: 1, Resumed: 1, Messages: 12}); err != nil || outcome != want {
+		t.Errorf("the second: %+v, %v, not %+v", outcome, err, want)
+	}
+	servers.downloads = nil
+	outcome, err = downloads.Again(noon.Add(3 * time.Second / 2))
+	if want := (arrival.DownloadsOutcome{Resumed: 2}); err != nil || outcome != want {
+		t.Errorf("again: %+v, %v, not %+v", outcome, err, want)
+	}
+	// What goes on later than a second after the messages does so by itself.
+	servers.downloads = []arrival.Download{quiet(4, 5*time.Second)}
+	for _, ask := range []func() (arrival.DownloadsOutcome, error){
+		func() (arrival.DownloadsOutcome, error) {
+			return downloads.Arrived(noon.Add(time.Minute), 4*time.Second)
+		},
+		func() (arrival.DownloadsOutcome, error) { return downloads.Again(noon.Add(time.Minute + time.Second)) },
+	} {
+		if _, err := ask(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servers.downloads = nil
+	if outcome, err = downloads.Arrived(noon.Add(time.Hour), time.Second); err != nil || outcome.Resumed > 0 {
+		t.Errorf("an hour later: %+v, %v", outcome, err)
+	}
+}
+
 func TestAServerWithoutItsMessageDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")

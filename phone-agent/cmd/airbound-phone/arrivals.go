@@ -27,10 +27,12 @@ type arrivals struct {
 	report      arrivalReports
 	logger      *slog.Logger
 
-	// One arrival at a time.
+	// Held for one step of an arrival at a time.
 	mutex sync.Mutex
-	// How many there were: the silence after one ends with the next.
-	count     uint64
+	// How many there were: the next one does what is left of the one before, and measures the silence anew.
+	count uint64
+	// When the path may have been lost before the arrival that is being handled; zero if none is.
+	lostAt    time.Time
 	backEnd   arrival.BackEnd
 	isRefused bool
 	// downloads is nil if there are no messages to servers.
@@ -135,8 +137,8 @@ func (a *arrivals) arrived(ctx context.Context) {
 	}
 	at := time.Now()
 	a.prepare()
-	silence, number := a.begin()
-	lostAt := a.pathLostAt()
+	silence, number, lostAt := a.begin()
+	defer a.end(number)
 	a.retransmit(lostAt)
 	a.askServers(func(downloads *arrival.Downloads, now time.Time) (arrival.DownloadsOutcome, error) {
 		return downloads.Arrived(now, now.Sub(lostAt))
@@ -155,7 +157,10 @@ func (a *arrivals) arrived(ctx context.Context) {
 			return
 		case <-time.After(time.Until(next)):
 		}
-		if silence != nil && !a.stillSilent(silence, number, at) {
+		if !a.isLast(number) {
+			return
+		}
+		if silence != nil && !a.stillSilent(silence, at) {
 			silence = nil
 		}
 		if !again.IsZero() && !time.Now().Before(again) {
@@ -184,31 +189,51 @@ func answerPoll(passed time.Duration) time.Duration {
 	}
 }
 
-// begin is the beginning of a silence; nil if no connection waits.
-func (a *arrivals) begin() (silence *procfs.Silence, number uint64) {
+// begin is the beginning of an arrival: the number that it has, when its outage may have begun, and the silence after
+// it; nil if no connection waits.
+//
+// Whatever waits while an earlier arrival is being handled was not answered since: it is the same outage.
+func (a *arrivals) begin() (silence *procfs.Silence, number uint64, lostAt time.Time) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.count++
+	if lostAt = a.pathLostAt(); a.lostAt.IsZero() || lostAt.Before(a.lostAt) {
+		a.lostAt = lostAt
+	}
 	tables, err := a.tables()
 	if err == nil {
 		silence, err = procfs.NewSilence(tables)
 	}
 	if err != nil {
 		a.logger.Warn("the silence after an arrival is not known", "error", err)
-		return nil, a.count
+		silence = nil
+	} else if silence.Waiting() == 0 {
+		silence = nil
 	}
-	if silence.Waiting() == 0 {
-		return nil, a.count
+	return silence, a.count, a.lostAt
+}
+
+// end is the end of an arrival, unless another one has begun.
+func (a *arrivals) end(number uint64) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	if a.count == number {
+		a.lostAt = time.Time{}
 	}
-	return silence, a.count
+}
+
+func (a *arrivals) isLast(number uint64) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.count == number
 }
 
 // stillSilent looks for an answer to one of the connections that waited at an arrival, and reports the first.
-func (a *arrivals) stillSilent(silence *procfs.Silence, number uint64, at time.Time) bool {
+func (a *arrivals) stillSilent(silence *procfs.Silence, at time.Time) bool {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	passed := time.Since(at)
-	if a.count != number || passed >= answersEnd {
+	if passed >= answersEnd {
 		return false
 	}
 	tables, err := a.tables()
@@ -228,8 +253,6 @@ func (a *arrivals) stillSilent(silence *procfs.Silence, number uint64, at time.T
 
 // pathLostAt is the earliest time at which the outage that ends now may have begun.
 func (a *arrivals) pathLostAt() time.Time {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
 	at := a.leftAt
 	if at.IsZero() { // It has roamed without a report of a disconnection.
 		at = time.Now()

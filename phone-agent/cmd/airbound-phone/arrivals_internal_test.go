@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -170,6 +171,68 @@ func TestTheOutageBeganBeforeItWasReported(t *testing.T) {
 	})
 }
 
+// attempts is a back end that notes when it was to retransmit, and of which outage.
+type attempts struct{ times, outages []time.Duration }
+
+func (b *attempts) Retransmit(outage time.Duration) (arrival.Outcome, error) {
+	b.times, b.outages = append(b.times, time.Since(began)), append(b.outages, outage)
+	return arrival.Outcome{}, nil
+}
+
+func (*attempts) Name() string { return "attempts" }
+
+func (*attempts) Close() error { return nil }
+
+// The clock of synctest begins then.
+var began = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// An arrival while an earlier one is being handled does what is left of that, and the outage is the same one: nothing
+// was answered in between.
+func TestAnArrivalWhileAnotherIsHandled(t *testing.T) {
+	t.Parallel()
+	for name, silent := range map[string]bool{"a connection waits": true, "none waits": false} {
+		synctest.Test(t, func(t *testing.T) {
+			var backEnd attempts
+			made, _ := newLossy(&lossy{})
+			made.open = func() (arrival.BackEnd, error) { return &backEnd, nil }
+			if silent {
+				made.tables = waits(time.Hour)
+			}
+			server := &oneServer{stopped: 4 * time.Second, began: time.Now(), neverAnswers: true}
+			made.openServers = func() (arrival.Servers, error) { return server, nil }
+			made.left()
+			time.Sleep(20 * time.Second)
+			var first, second sync.WaitGroup
+			first.Go(func() { made.arrived(t.Context()) })
+			time.Sleep(400 * time.Millisecond)
+			second.Go(func() { made.arrived(t.Context()) })
+			first.Wait()
+			if passed := time.Since(began); passed > 21*time.Second+answerPollSecond {
+				t.Errorf("%s: the first ends after %s", name, passed)
+			}
+			second.Wait()
+			if want := []time.Duration{
+				20 * time.Second, 20400 * time.Millisecond, 21400 * time.Millisecond,
+			}; !slices.Equal(backEnd.times, want) {
+				t.Errorf("%s: at %s, not %s", name, backEnd.times, want)
+			}
+			for i, outage := range backEnd.outages {
+				if want := backEnd.times[i] + unnoticed; outage != want {
+					t.Errorf("%s: attempt %d is of an outage of %s, not %s", name, i+1, outage, want)
+				}
+			}
+			if server.asked != len(backEnd.times) {
+				t.Errorf("%s: the server is asked %d times", name, server.asked)
+			}
+			backEnd.outages = nil
+			made.arrived(t.Context()) // The one before is over.
+			if backEnd.outages[0] != unnoticed {
+				t.Errorf("%s: %s", name, backEnd.outages)
+			}
+		})
+	}
+}
+
 func TestThePatchedKernelsInterfaceIsPreferred(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -291,10 +354,12 @@ type oneServer struct {
 	asked   int
 	err     error
 	closed  bool
+	// Whether the download never goes on.
+	neverAnswers bool
 }
 
 func (s *oneServer) Receiving() ([]arrival.Download, error) {
-	if s.asked > 1 {
+	if s.asked > 1 && !s.neverAnswers {
 		return nil, s.err
 	}
 	return []arrival.Download{{Quiet: s.stopped + time.Since(s.began)}}, s.err
