@@ -9,7 +9,7 @@ the phone to a server of its own at ADDRESS, each of which sends RECORD_BYTES ev
 /run/result, a line each, with times of CLOCK_MONOTONIC in microseconds:
 
     arrival-associations  time bssid: hostapd has associated the phone
-    arrival-sent          time bytes sequence-number local-port: a segment with data leaves the phone's TCP
+    arrival-sent          time bytes sequence-number local-port server-port: a segment with data leaves the phone's TCP
     arrival-heard         the same, when it has come to an access point
     arrival-received      the same, of a segment with data that has come to the phone
 """
@@ -28,8 +28,8 @@ from pathlib import Path
 
 RESULT = Path("/run/result")
 HOSTAPD = Path("/run/hostapd")
-PORTS = (5001, 5002)
-"""Of the lab's traffic, and of the connections that are opened here."""
+PORTS = (5001, 5002, 1935, 8081)
+"""Of the lab's traffic, of the connections that are opened here, and of the applications of test_arrival_uml.py."""
 RECORD_BYTES, RECORD_INTERVAL_S = 1000, 0.5
 OPENED_AFTER_S = 0.02
 """From one connection to the next: a listener's queue is short."""
@@ -93,7 +93,7 @@ def watch(netns: str, interface: str, name: str, mac: str, *, outgoing: bool, do
         # The end that was there first: the server, or a phone that downloads. Ports are as seen from the other end.
         data_bytes = int.from_bytes(frame[16:18], "big") - header - (frame[ETHERNET_OCTETS + header + 12] >> 4) * 4
         if remote in PORTS and data_bytes > 0:
-            lines.add(data_bytes, sequence, local)
+            lines.add(data_bytes, sequence, local, remote)
 
 
 def serve(netns: str, address: str) -> None:
