@@ -179,8 +179,17 @@ func newCell(t *testing.T) cell {
 	t.Cleanup(func() { _, _ = input.Close(), server.Wait() })
 	c := cell{t: t, output: bufio.NewReader(output), server: server.Process.Pid}
 	c.run("ip link set lo up")
-	c.run(fmt.Sprintf("ip link add phone address %s type veth peer name server address %s netns %d",
-		phones, own, c.server))
+	if *roundTrip == 0 {
+		c.run(fmt.Sprintf("ip link add phone address %s type veth peer name server address %s netns %d",
+			phones, own, c.server))
+	} else {
+		c.run("ip link add phone address " + phones + " type veth peer name one")
+		c.run(fmt.Sprintf("ip link add two type veth peer name server address %s netns %d", own, c.server))
+		for _, end := range []string{"one", "two"} {
+			c.run("ip link set " + end + " up promisc on")
+		}
+		c.join("one", "two", *roundTrip/2)
+	}
 	for at, commands := range map[string][]string{
 		"": {
 			"link set phone up", "address add 10.9.0.1/24 dev phone", "address add fd09::1/64 dev phone nodad",
