@@ -210,12 +210,15 @@ const (
 	runningMax  = 10 * time.Second
 )
 
-// arrive reports an association as soon as the interface can send.
+// arrive reports an association as soon as the interface can send, unless the phone is at another access point by then.
 func (c *connection) arrive(name, bssid string, index uint32) {
 	for range runningMax / runningPoll {
 		device, err := net.InterfaceByName(name)
 		if err != nil || uint32(device.Index) != index { //nolint:gosec // an index of the kernel's has 31 bits
 			return // Another of the phone's interfaces.
+		}
+		if now := c.bssid(); now != "" && now != bssid {
+			return // The next association is reported by itself.
 		}
 		if device.Flags&net.FlagRunning != 0 {
 			c.hub.report(events.NL80211, events.Report{Kind: events.Association, Interface: name, Place: bssid})
@@ -227,6 +230,13 @@ func (c *connection) arrive(name, bssid string, index uint32) {
 		case <-time.After(runningPoll):
 		}
 	}
+}
+
+// bssid is the access point of the link as it was last read; empty if it is not known.
+func (c *connection) bssid() string {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.link.BSSID
 }
 
 // currentLink reads the link again. If that fails, the last one counts: the stream may be open all the same.

@@ -3,8 +3,12 @@
 package main
 
 import (
+	"log/slog"
+	"net"
+	"slices"
 	"testing"
 
+	"github.com/airbound/airbound/phone-agent/agent"
 	"github.com/airbound/airbound/phone-agent/events"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
@@ -35,6 +39,36 @@ func TestAnArrivalMakesTheStreamAnewUnlessItCameByIt(t *testing.T) {
 		c.links.Wait()
 		if anew, want := len(c.moved) == 1, source != events.Stream && source != events.Controller; anew != want {
 			t.Errorf("%s: anew: %v", source, anew)
+		}
+	}
+}
+
+// An association whose keys are not agreed on when the phone goes to another access point is none any more: the
+// interface can send when it is that one's.
+func TestAnAssociationThatAnotherHasReplacedIsNotReported(t *testing.T) {
+	t.Parallel()
+	const name, first, second = "lo", "02:00:00:00:00:00", "02:00:00:00:01:00" // An interface that can send.
+	device, err := net.InterfaceByName(name)
+	if err != nil || device.Flags&net.FlagRunning == 0 {
+		t.Fatalf("%+v, %v", device, err)
+	}
+	for now, want := range map[string][]string{
+		first:  {first},
+		second: nil,
+		"":     {first}, // It could not be read since.
+	} {
+		c := newConnection(t.Context())
+		c.link = agent.Link{Interface: name, BSSID: now}
+		var places []string
+		c.hub = &hub{
+			now: bootTimeUS, logger: slog.New(slog.DiscardHandler),
+			publish: func(event events.Event) { places = append(places, event.Place) },
+			arrived: func(events.Event) {},
+			counted: func(events.Event, events.Outcome, error) {},
+		}
+		c.arrive(name, first, uint32(device.Index))
+		if !slices.Equal(places, want) {
+			t.Errorf("now at %q: %q, not %q", now, places, want)
 		}
 	}
 }
