@@ -21,7 +21,9 @@ from typing import Any
 
 import grpc
 import grpc.aio
+from google.protobuf.message import DecodeError
 
+from airbound import grpc_log
 from airbound.enrolling import messages
 from airbound.enrolling.front import Front, remote_of
 from airbound.v1 import enrollment_pb2
@@ -60,8 +62,14 @@ class Relay:
         if waiting is not None and not waiting.done():
             waiting.set_result(message)
 
-    async def enroll(self, request: enrollment_pb2.EnrollRequest, context: Any) -> bytes:
-        """One call, whose answer is an EnrollResponse in octets."""
+    async def enroll(self, octets: bytes, context: Any) -> bytes:
+        """One call, whose answer is an EnrollResponse in octets. What is no EnrollRequest is passed on as an empty one,
+        which the controller refuses and counts.
+        """
+        try:
+            request = enrollment_pb2.EnrollRequest.FromString(octets)
+        except DecodeError:
+            request = enrollment_pb2.EnrollRequest()
         address, port = remote_of(context.peer())
         tls = b"".join(context.auth_context().get("ssl_tls_version", ())).decode(errors="replace")
         number, waiting = next(self._numbers), asyncio.get_running_loop().create_future()
@@ -114,9 +122,7 @@ async def serve(control: socket.socket, listening: list[socket.socket], at_once:
     identity = Identity(json.loads(await reader.readline()))
     relay = Relay(writer)
     server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=at_once)
-    enroll: Any = grpc.unary_unary_rpc_method_handler(
-        relay.enroll, request_deserializer=enrollment_pb2.EnrollRequest.FromString
-    )
+    enroll: Any = grpc.unary_unary_rpc_method_handler(relay.enroll)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Enroll": enroll}),))
     name = f"airbound-enrolling-{secrets.token_hex(16)}"
     server.add_secure_port(f"unix-abstract:{name}", identity.credentials())
@@ -163,6 +169,7 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, required=True)
     arguments = parser.parse_args()
     restrict()
+    grpc_log.without_gone_peers()
     listening = [socket.socket(fileno=number) for number in arguments.listen]
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve(socket.socket(fileno=arguments.control), listening, arguments.at_once))

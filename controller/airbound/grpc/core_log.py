@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines that gRPC's C core writes to the error output. They are the only place where it says why a TLS handshake
-failed: those lines are counted by reason, all others are passed on.
+failed: those lines are counted by reason; of all others some a second are passed on.
 
-There is a line for each failed handshake. Without this, a peer that connects in a loop fills the log, and a reader of
-the log that stands still stops the threads that write to it.
+There is a line for each failed handshake, and one for each field of a header block that is wrong. Without this, a peer
+that connects in a loop fills the log, and a reader of the log that stands still stops the threads that write to it.
 """
 
 import contextlib
@@ -11,12 +11,16 @@ import os
 import re
 import sys
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+
+from airbound.runtime.rate_limit import RateLimit
 
 STDERR = 2
 READ_OCTETS = 65_536
 LINE_OCTETS_MAX = 4_096
+LINES_PER_S = 10  # and twice as many at once
 JOIN_S = 1.0
 
 _HANDSHAKE = b"Handshake failed with"  # src/core/tsi/ssl_transport_security.cc
@@ -49,8 +53,11 @@ class CoreLog:
     since what is in the pipe when the process is killed is lost.
     """
 
-    def __init__(self, stderr: int) -> None:
+    def __init__(self, stderr: int, *, clock_s: Callable[[], float] = time.monotonic) -> None:
         self.stderr = stderr
+        self.dropped_total = 0
+        self._reported = 0
+        self._limit, self._clock_s = RateLimit(LINES_PER_S), clock_s
         self.failures = Counter[str](dict.fromkeys(REASONS, 0))
         self._line = b""
 
@@ -63,10 +70,15 @@ class CoreLog:
         others = []
         for line in lines:
             reason = reason_of(line)
-            if reason is None:
-                others.append(line + b"\n")
-            else:
+            if reason is not None:
                 self.failures[reason] += 1
+            elif not self._limit.take(round(self._clock_s() * 1e6)):
+                self.dropped_total += 1
+            else:
+                if self.dropped_total > self._reported:
+                    others.append(b"gRPC: %d lines were left out: too many\n" % (self.dropped_total - self._reported))
+                    self._reported = self.dropped_total
+                others.append(line + b"\n")
         if others:
             _write(self.stderr, b"".join(others))
 

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
-import grpc
 import grpc.aio
 
 from airbound.core.reasons import Reason, RefusedError
+from airbound.grpc.handlers import parts
 from airbound.grpc.peers import Peer, Peers
 from airbound.grpc.session import abort
 
@@ -33,7 +33,7 @@ class OperatorGuard(grpc.aio.ServerInterceptor):
         handler = await continuation(details)
         if handler is None:
             return None
-        make, call = _parts(handler)
+        make, call = parts(handler)
 
         async def guarded(request: Any, context: Any) -> Any:
             try:
@@ -72,14 +72,3 @@ class OperatorGuard(grpc.aio.ServerInterceptor):
             task.uncancel()
             await abort(context, ended[0])
             raise
-
-
-def _parts(handler: Any) -> tuple[Callable[..., Any], Callable[[Any, Any], Any]]:
-    """How to make such a handler, and what it calls."""
-    if handler.request_streaming and handler.response_streaming:
-        return grpc.stream_stream_rpc_method_handler, handler.stream_stream
-    if handler.request_streaming:
-        return grpc.stream_unary_rpc_method_handler, handler.stream_unary
-    if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler, handler.unary_stream
-    return grpc.unary_unary_rpc_method_handler, handler.unary_unary

@@ -18,6 +18,7 @@ from airbound.config import Limits
 from airbound.grpc import endpoints, operators_server
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
 from airbound.grpc.checks import Checks
+from airbound.grpc.decoding import Decoding
 from airbound.grpc.endpoints import SILENT_S, ListenError
 from airbound.grpc.operations_service import OperationsService
 from airbound.grpc.peers import PlainText
@@ -122,7 +123,8 @@ async def start(
     """
     credentials = None if security is None else partial(security.certificates.credentials, clients=True)
     taken_max = connections_max(limits.connections_max)
-    agents = grpc.aio.server(options=(*AGENT_OPTIONS, *endpoints.connection_options(limits, taken_max)))
+    options = (*AGENT_OPTIONS, *endpoints.connection_options(limits, taken_max))
+    agents = grpc.aio.server(options=options, interceptors=(Decoding(runner.refuse),))
     reception = reception or Alone(runner)
     if security is not None:
         reception = security.receiving(reception, runner)

@@ -387,7 +387,7 @@ def _controller(arguments: argparse.Namespace) -> int:
         return _fail(error, USAGE)
     import asyncio
 
-    from airbound import daemon
+    from airbound import daemon, grpc_log
     from airbound.grpc import core_log
     from airbound.grpc.endpoints import ListenError
     from airbound.pki.errors import PkiError
@@ -395,6 +395,7 @@ def _controller(arguments: argparse.Namespace) -> int:
     from airbound.store.types import StoreError
 
     limits = loaded.config.limits
+    grpc_log.without_gone_peers()
     with core_log.captured() as core:
         opened = log.set_up(
             loaded.config.log,
@@ -404,7 +405,7 @@ def _controller(arguments: argparse.Namespace) -> int:
         try:
             failed = None if loaded.config.tls.plain_text else lambda: core.failures
             read_again = None if loaded.file is None else lambda: _loaded(arguments)
-            asyncio.run(daemon.run(loaded, read_again, lambda: opened.dropped_total, failed))
+            asyncio.run(daemon.run(loaded, read_again, lambda: opened.dropped_total + core.dropped_total, failed))
         except PkiError as error:
             return _fail(error, USAGE)
         except (ListenError, StoreError) as error:

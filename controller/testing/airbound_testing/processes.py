@@ -82,6 +82,10 @@ class Process:
             await asyncio.sleep(0.02)
         return self._process.returncode
 
+    def running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
+
     @property
     def pid(self) -> int:
         """Of the process that runs.

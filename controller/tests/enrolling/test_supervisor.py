@@ -14,6 +14,7 @@ import grpc.aio
 import pytest
 from cryptography.hazmat.primitives import hashes
 
+from airbound.core.reasons import Code
 from airbound.enrolling import messages, process, supervisor
 from airbound.enrolling.supervisor import Supervisor
 from airbound.grpc.security import Security
@@ -131,6 +132,17 @@ async def test_what_is_no_message_ends_the_process(octets: bytes, world: World) 
     reader = asyncio.StreamReader(limit=messages.LINE_OCTETS_MAX)
     reader.feed_data(octets)
     assert await world.supervisor._talk(reader) == "it wrote what is no message"
+
+
+async def test_octets_that_are_no_request_are_refused_and_counted(
+    world: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with channel(world.live.running.enrollment, nobody(world.site.authority)) as to:
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await to.unary_unary(ENROLL_PATH)(b"\x0a\xff", timeout=WAIT_S, wait_for_ready=True)
+    assert error.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+    assert world.live.runner.counts.totals["refused_total", Code.REQUEST_INVALID] == 1
+    assert "Traceback" not in capfd.readouterr().err
 
 
 async def test_floods_end_with_their_connection_and_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airbound.grpc.core_log import LINE_OCTETS_MAX, CoreLog, reason_of
+from airbound.grpc.core_log import LINE_OCTETS_MAX, LINES_PER_S, CoreLog, reason_of
 
 HEAD = b"I1122 16:25:08.587473   22207 ssl_transport_security.cc:2563] Handshake failed with error SSL_ERROR_SSL: "
 FAILED = HEAD + b"error:100000f7:SSL routines:OPENSSL_internal:WRONG_VERSION_NUMBER: Invalid certificate\n"
@@ -74,3 +74,23 @@ def test_whoever_writes_never_waits_and_pythons_own_lines_are_not_taken() -> Non
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=60)
     assert sorted(run.stderr.decode().splitlines()) == ["afterwards", "c core", "last 1", "python"]
+
+
+def test_lines_that_peers_cause_do_not_fill_the_log() -> None:
+    """A peer without a certificate has the core write one for each bad field of a header block."""
+    reading, writing = os.pipe()
+    now_s = [100.0]
+    core = CoreLog(writing, clock_s=lambda: now_s[0])
+    for _ in range(1_000):
+        core.take(OTHER)
+    assert core.dropped_total == 1_000 - 2 * LINES_PER_S
+    now_s[0] += 1
+    core.take(OTHER)
+    core.take(FAILED)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as passed_on:
+        lines = passed_on.read().splitlines(keepends=True)
+    assert lines[: 2 * LINES_PER_S] == [OTHER] * 2 * LINES_PER_S
+    assert lines[2 * LINES_PER_S :] == [b"gRPC: 980 lines were left out: too many\n", OTHER]
+    assert core.dropped_total == 980
+    assert core.failures["not_tls"] == 1
