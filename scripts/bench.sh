@@ -5,8 +5,9 @@
 # server that answers the same streams and does nothing else.
 #   bench.sh [PART...]    parts: core metrics store all-send a-fifth saturated replicas; default all of them
 #                         and, beside them: replicas-plain-text, abuse, dashboards, faults, fault-orders,
-#                         redis-orders, churn, openflow (as root)
-# BENCH_SECONDS (default 30) is the counted length of each run under load, CHURN_SECONDS (default 600) that of churn.
+#                         redis-orders, churn, fuzz, openflow (as root)
+# BENCH_SECONDS (default 30) is the counted length of each run under load, CHURN_SECONDS (default 600) that of churn;
+# FUZZ_CONNECTIONS (default 20000) and SEED (default 1) are those of fuzz.
 # Quote ratios and medians: machines differ, and the figures are only good while nothing else runs (the load generator
 # reports when it had no core).
 
@@ -45,6 +46,13 @@ for part in "${parts[@]}"; do
 	dashboards)
 		step "what the dashboards ask, 500 cells" python dashboards/benchmarks/fleet.py --json "$OUT/dashboards.json"
 		;;
+	fuzz)
+		for front in "" --front; do
+			step "what no peer should send, at the controller's ports${front:+ behind HAProxy}" \
+				python controller/benchmarks/fuzz.py --seed "${SEED:-1}" --connections "${FUZZ_CONNECTIONS:-20000}" \
+				${front:+"$front"} --json "$OUT/fuzz$front.json"
+		done
+		;;
 	openflow) step "what an OpenFlow switch costs" python controller/benchmarks/openflow.py ;;
 	faults) step "what faults do to replicas" python controller/benchmarks/faults.py ;;
 	fault-orders) step "every order of two faults at the store" python controller/benchmarks/fault_orders.py ;;
@@ -64,7 +72,7 @@ for part in "${parts[@]}"; do
 	saturated) step "as many reports as it takes" load saturated --cells 100 --terminals 10 --saturate --compare-raw ;;
 	*)
 		die "bench: unknown part '$part' (core, metrics, store, all-send, a-fifth, saturated, replicas," \
-			"replicas-plain-text, abuse, dashboards, faults, fault-orders, redis-orders, churn, openflow)"
+			"replicas-plain-text, abuse, dashboards, faults, fault-orders, redis-orders, churn, fuzz, openflow)"
 		;;
 	esac
 done

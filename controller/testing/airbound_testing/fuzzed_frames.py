@@ -11,6 +11,8 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health_pb2
 
 from airbound.v1 import (
     access_point_pb2,
@@ -50,32 +52,26 @@ DEPTH_MAX = 3  # of messages in messages
 REPEATED_MAX = 3
 FLIPS_MAX = 8
 
-CALLS: dict[str, tuple[type[Message], ...]] = {
-    "/airbound.v1.TerminalService/Connect": (terminal_pb2.TerminalServiceConnectRequest,),
-    "/airbound.v1.AccessPointService/Connect": (access_point_pb2.AccessPointServiceConnectRequest,),
-    "/airbound.v1.SwitchService/Connect": (switch_pb2.SwitchServiceConnectRequest,),
-    "/airbound.v1.EnrollmentService/Enroll": (enrollment_pb2.EnrollRequest,),
-    "/airbound.v1.EnrollmentService/Renew": (enrollment_pb2.RenewRequest,),
-    "/airbound.v1.EnrollmentAdminService/ListEnrolled": (pki_pb2.ListEnrolledRequest,),
-    "/airbound.v1.EnrollmentAdminService/GetAuthority": (pki_pb2.GetAuthorityRequest,),
-    "/airbound.v1.EventsService/ListEvents": (events_pb2.ListEventsRequest,),
-    "/airbound.v1.EventsService/FollowEvents": (events_pb2.FollowEventsRequest,),
-    "/airbound.v1.LiveService/ListRttRatios": (live_pb2.ListRttRatiosRequest,),
-    "/airbound.v1.OperationsService/ListCells": (operations_pb2.ListCellsRequest,),
-    "/airbound.v1.OperationsService/WatchCells": (operations_pb2.WatchCellsRequest,),
-    "/airbound.v1.OperationsService/ExplainCell": (operations_pb2.ExplainCellRequest,),
-    "/airbound.v1.OperationsService/ExplainStation": (operations_pb2.ExplainStationRequest,),
-    "/airbound.v1.OperationsService/ExplainTerminal": (operations_pb2.ExplainTerminalRequest,),
-    "/airbound.v1.OperationsService/ListTerminals": (operations_pb2.ListTerminalsRequest,),
-    "/airbound.v1.ReplicasService/ListReplicas": (replicas_pb2.ListReplicasRequest,),
-    "/grpc.health.v1.Health/Check": (),
-    "/no.such.Service/Call": (),
-    "": (),
-    "no slash": (),
-    "/airbound.v1.TerminalService/Connect\x00": (),
-}
-"""Paths, and what is sent there. Operators' calls are those that change nothing: with an operator's certificate the
-others would do what they are asked to."""
+_FILES = (
+    access_point_pb2, enrollment_pb2, events_pb2, live_pb2, operations_pb2, pki_pb2, replicas_pb2, switch_pb2,
+    terminal_pb2, health_pb2,
+)  # fmt: skip
+_NO_CALLS = ("/no.such.Service/Call", "", "no slash", "/airbound.v1.TerminalService/Connect\x00")
+_CHANGE = {"SetMode", "ExemptTerminal", "SetClass", "IssueToken", "Revoke", "MoveCell"}
+"""With an operator's certificate these would do what they are asked to."""
+
+
+def _calls() -> Iterator[tuple[str, type[Message] | None]]:
+    for file in _FILES:
+        for service in file.DESCRIPTOR.services_by_name.values():
+            for method in service.methods:
+                if method.name not in _CHANGE:
+                    yield f"/{service.full_name}/{method.name}", GetMessageClass(method.input_type)
+    yield from ((path, None) for path in _NO_CALLS)
+
+
+CALLS = dict(_calls())
+"""Paths, and what is sent there; nothing in particular where there is no such call."""
 
 _INTEGERS = (0, 1, 2, 7, 1_000, 65_535, 2**31 - 1, 2**32 - 1, 2**63 - 1, 2**64 - 1, -1, -(2**31), -(2**63))
 _FLOATS = (0.0, -1.0, 1e-300, 1e300, float("inf"), float("-inf"), float("nan"))
@@ -90,10 +86,10 @@ _RANGES = {
 
 def content(dice: Random, path: str) -> bytes:
     """A message for a path, with any values; octets for a path that has none."""
-    kinds = CALLS[path]
-    if not kinds:
+    kind = CALLS[path]
+    if kind is None:
         return dice.randbytes(dice.randrange(64))
-    made = dice.choice(kinds)()
+    made = kind()
     _fill(dice, made, 0)
     octets = made.SerializeToString(deterministic=True)
     return flipped(dice, octets) if dice.random() < 0.5 else octets  # noqa: PLR2004
@@ -229,11 +225,12 @@ def odd(dice: Random, path: str) -> bytes:
     return dice.choice(makes)()
 
 
-def conversation(dice: Random) -> tuple[str, list[bytes]]:
-    """The path of a call, and what a connection sends: the call with its messages, odd frames before, among or after
-    them, or a preface that is none.
+def conversation(dice: Random, services: tuple[str, ...]) -> tuple[str, list[bytes]]:
+    """The path of a call, most often of one of these services, and what a connection sends: the call with its messages,
+    odd frames before, among or after them, or a preface that is none.
     """
-    path = dice.choice(tuple(CALLS))
+    own = tuple(path for path in CALLS if path.split("/")[1:2] and path.split("/")[1].endswith(services))
+    path = dice.choice(own if dice.random() < 0.8 else tuple(CALLS))  # noqa: PLR2004
     return path, [octets for octets in _conversation(dice, path) if octets]
 
 

@@ -29,9 +29,17 @@ CERTIFICATES: dict[Port, tuple[str, ...]] = {
     "operators": ("operator", "operator", "terminal", ""),
     "enrollment": ("", "", "terminal"),
 }
+SERVICES: dict[Port, tuple[str, ...]] = {
+    "agents": (".TerminalService", ".AccessPointService", ".SwitchService", ".CertificateService", ".Health"),
+    "operators": (
+        ".OperationsService", ".EventsService", ".LiveService", ".ReplicasService", ".EnrollmentAdminService",
+        ".CertificateService", ".Health",
+    ),
+    "enrollment": (".EnrollmentService",),
+}  # fmt: skip
 OCTETS_MAX = 256 * 1024  # of a connection: floods have a benchmark of their own, abuse
 PIECES_MAX = 12
-LINGERS_S = (0.0, 0.0, 0.02, 0.2)
+LINGERS_S = (0.0, 0.02, 0.1, 0.3)
 CONNECTED_WITHIN_S = 30.0
 
 
@@ -61,7 +69,7 @@ def plan(seed: int, number: int, ports: tuple[Port, ...] = PORTS) -> Plan:
     path, certificate = "", ""
     if layer == "http2":
         certificate = dice.choice(CERTIFICATES[port])
-        path, parts = conversation(dice)
+        path, parts = conversation(dice, SERVICES[port])
     else:
         parts = no_tls(dice) if layer == "tcp" else records(dice)
     octets = b"".join(parts)[:OCTETS_MAX]
