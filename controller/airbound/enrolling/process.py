@@ -23,7 +23,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-from airbound import grpc_log
+from airbound import grpc_log, grpc_server
 from airbound.enrolling import messages
 from airbound.enrolling.front import Front, remote_of
 from airbound.v1 import enrollment_pb2
@@ -121,9 +121,9 @@ async def serve(control: socket.socket, listening: list[socket.socket], at_once:
     reader, writer = await asyncio.open_unix_connection(sock=control, limit=CHAIN_OCTETS_MAX)
     identity = Identity(json.loads(await reader.readline()))
     relay = Relay(writer)
-    server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=at_once)
+    server = grpc_server.make(OPTIONS, maximum_concurrent_rpcs=at_once)
     enroll: Any = grpc.unary_unary_rpc_method_handler(relay.enroll)
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Enroll": enroll}),))
+    grpc_server.serve(server, SERVICE, {"Enroll": enroll})
     name = f"airbound-enrolling-{secrets.token_hex(16)}"
     server.add_secure_port(f"unix-abstract:{name}", identity.credentials())
     await server.start()

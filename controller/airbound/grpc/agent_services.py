@@ -9,6 +9,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
+from airbound import grpc_server
 from airbound.config import Limits
 from airbound.core.addresses import Address
 from airbound.core.events import Refused
@@ -72,17 +73,15 @@ class AgentServices:
         self._hanging_up: set[asyncio.Task[None]] = set()
         self._budgets = Budgets()
 
-    def handlers(self) -> list[grpc.GenericRpcHandler]:
-        """For a server. Messages are not decoded by grpc: see session.py."""
+    def serve(self, server: grpc.aio.Server) -> None:
+        """Serve them. Messages are not decoded by grpc: see session.py."""
         methods = {
             ACCESS_POINT_SERVICE: self._access_point,
             TERMINAL_SERVICE: self._terminal,
             SWITCH_SERVICE: self._switch,
         }
-        return [
-            grpc.method_handlers_generic_handler(service, {"Connect": grpc.stream_stream_rpc_method_handler(connect)})
-            for service, connect in methods.items()
-        ]
+        for service, connect in methods.items():
+            grpc_server.serve(server, service, {"Connect": grpc.stream_stream_rpc_method_handler(connect)})
 
     async def _access_point(self, _: Any, context: Any) -> None:
         await self._serve("access-point", context, self._access_point_report)

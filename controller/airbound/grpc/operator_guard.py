@@ -13,6 +13,7 @@ from airbound.core.reasons import Reason, RefusedError
 from airbound.grpc.handlers import parts
 from airbound.grpc.peers import Peer, Peers
 from airbound.grpc.session import abort
+from airbound.grpc_server import NOT_SERVED
 
 caller: ContextVar[str] = ContextVar("caller", default="")
 """Who calls, within a call: ROLE/NAME."""
@@ -31,8 +32,8 @@ class OperatorGuard(grpc.aio.ServerInterceptor):
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """The handler of a method, within the guard; none if there is none."""
         handler = await continuation(details)
-        if handler is None:
-            return None
+        if handler is None or handler is NOT_SERVED:
+            return handler
         make, call = parts(handler)
 
         async def guarded(request: Any, context: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import grpc.aio
 
+from airbound import grpc_server
 from airbound.config import Limits
 from airbound.fronting.configuration import STREAMS_PER_CONNECTION_MAX
 from airbound.grpc import endpoints
@@ -105,7 +106,7 @@ def _server(
     taken_max = CONNECTIONS_MAX * (STREAMS_PER_CONNECTION_MAX if fronted else 1)
     guards = () if security is None else security.guards(runner, fronted=fronted)
     options = (*OPTIONS, *endpoints.connection_options(limits, taken_max))
-    server = grpc.aio.server(options=options, interceptors=(*guards, Decoding(runner.refuse)))
+    server = grpc_server.make(options, interceptors=(*guards, Decoding(runner.refuse)))
     operations_pb2_grpc.add_OperationsServiceServicer_to_server(operations, server)
     events_pb2_grpc.add_EventsServiceServicer_to_server(operations.events or EventsService(runner.history), server)
     live_pb2_grpc.add_LiveServiceServicer_to_server(operations.live or LiveService(runner), server)

@@ -14,6 +14,7 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from airbound import grpc_server
 from airbound.config import Limits
 from airbound.grpc import endpoints, operators_server
 from airbound.grpc.agent_services import ACCESS_POINT_SERVICE, SWITCH_SERVICE, TERMINAL_SERVICE, AgentServices
@@ -124,13 +125,13 @@ async def start(
     credentials = None if security is None else partial(security.certificates.credentials, clients=True)
     taken_max = connections_max(limits.connections_max)
     options = (*AGENT_OPTIONS, *endpoints.connection_options(limits, taken_max))
-    agents = grpc.aio.server(options=options, interceptors=(Decoding(runner.refuse),))
+    agents = grpc_server.make(options, interceptors=(Decoding(runner.refuse),))
     reception = reception or Alone(runner)
     if security is not None:
         reception = security.receiving(reception, runner)
     peers = PlainText() if security is None else security.fronted_peers
     reports = AgentServices(runner, reception, limits, peers, checks)
-    agents.add_generic_rpc_handlers(reports.handlers())
+    reports.serve(agents)
     front = None
     with ExitStack() as held:
         if security is not None:
