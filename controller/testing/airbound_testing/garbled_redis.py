@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A wire to a Redis that garbles replies: octets that are no RESP, lengths without end, other types, errors of every
-kind, replies twice, late or never. What it does follows from a seed.
+kind, lists in lists, replies of megabytes, twice, in halves, late or never. What it does follows from a seed.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LATE_MAX_S = 0.2
+LATER_S, LATER = 0.5, 0.02  # later than any call waits, and the share of it
+LARGE_OCTETS = 4 << 20
 FLIPPED = 0.1  # of the octets, where bits are flipped
 _HUGE = (10**5, 2**31 - 1, 2**32 - 1, 2**63 - 1, 10**30, -2)
 _TYPES = b"+-:$*%~#_,(=!>|garbage\x00\xff"
@@ -54,10 +56,14 @@ class GarbledRedis(Wire):
             lambda: bytes(octet ^ (1 << dice.randrange(8)) if dice.random() < FLIPPED else octet for octet in data),
             lambda: b"%c%d\r\n" % (dice.choice(b"$*%~="), dice.choice(_HUGE)),
             lambda: b"*1\r\n" * dice.randrange(2, 2_000) + b":1\r\n",
+            lambda: b"*2\r\n" * dice.randrange(2, 2_000) + b"$-1\r\n" * dice.randrange(2_000),
+            lambda: b"$%d\r\n%s\r\n" % (LARGE_OCTETS, bytes(LARGE_OCTETS)),
+            lambda: b"*%d\r\n%s" % (10**5, b":1\r\n" * dice.choice((10**4, 10**5))),
             lambda: b"%c%s\r\n" % (dice.choice(_TYPES), dice.randbytes(dice.randrange(8)).hex().encode()),
             lambda: f"-{dice.choice(_ERRORS)}\r\n".encode("latin-1"),
             lambda: dice.choice(_VALUES),
             lambda: b"".join(dice.choices(_VALUES, k=dice.randrange(1, 8))),
         )
-        await asyncio.sleep(dice.choice((0.0, 0.0, 0.0, dice.uniform(0.0, LATE_MAX_S))))
+        late_s = LATER_S if dice.random() < LATER else dice.uniform(0.0, LATE_MAX_S)
+        await asyncio.sleep(dice.choice((0.0, 0.0, 0.0, late_s)))
         return dice.choice(kinds)()
