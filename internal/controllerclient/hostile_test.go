@@ -58,10 +58,13 @@ func TestAHostileControllerEndsItsConnectionsAlone(t *testing.T) {
 	before := runtime.NumGoroutine()
 	go func() {
 		ended <- controllerclient.Run(ctx, controllerclient.Config{
-			Addresses: []string{listener.Addr().String()}, BackoffMin: time.Millisecond, BackoffMax: 2 * time.Millisecond,
+			Addresses:  []string{listener.Addr().String()},
+			BackoffMin: time.Millisecond, BackoffMax: 2 * time.Millisecond,
 			Logger: slog.New(slog.DiscardHandler), Failed: func(err error) { failed <- err },
 		}, controllerclient.Stream[request, response]{
-			Open: func(ctx context.Context, conn *grpc.ClientConn) (grpc.BidiStreamingClient[request, response], error) {
+			Open: func(
+				ctx context.Context, conn *grpc.ClientConn,
+			) (grpc.BidiStreamingClient[request, response], error) {
 				return airboundv1.NewTerminalServiceClient(conn).Connect(ctx)
 			},
 			Outgoing: outgoing, Handle: func(*response) { handled++ }, OnState: func(bool) {},

@@ -24,8 +24,8 @@ const (
 
 // drawnBounds are bounds of which most are valid.
 func drawnBounds(dice *rand.Rand) *airboundv1.Bound {
-	lowest := uint32(1 + dice.IntN(100))       //nolint:gosec // below 101
-	highest := lowest + uint32(dice.IntN(100)) //nolint:gosec // below 100
+	lowest := uint32(1 + dice.IntN(100))
+	highest := lowest + uint32(dice.IntN(100))
 	if dice.IntN(2) == 0 {
 		return all(dice.IntN(10) > 0, lowest, highest)
 	}
@@ -42,7 +42,7 @@ func TestAHostileControllerAppliesNoNonsenseAndLeavesNothing(t *testing.T) {
 	p := newPhone(t)
 	applied, refused := 0, uint64(0)
 	for number := range uint64(hostileStreams) {
-		dice := rand.New(rand.NewPCG(seed, number)) //nolint:gosec // repeatable, no secret
+		dice := rand.New(rand.NewPCG(seed, number))
 		p.connect()
 		for range hostileCommands {
 			if dice.IntN(2) == 0 {

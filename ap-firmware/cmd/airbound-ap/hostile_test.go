@@ -15,6 +15,7 @@ import (
 
 	"github.com/airbound/airbound/ap-firmware/edca"
 	"github.com/airbound/airbound/internal/controllerclient/hostiletest"
+	"github.com/airbound/airbound/internal/lease"
 	airboundv1 "github.com/airbound/airbound/proto/airbound/v1"
 )
 
@@ -22,10 +23,14 @@ import (
 func hostileCommand(dice *rand.Rand) []byte {
 	command := &response{}
 	if dice.IntN(3) == 0 {
-		set := setOf(dice.Uint64N(1_000), time.Second, uint32(2+dice.IntN(6))) //nolint:gosec // below 8
+		set := setOf(dice.Uint64N(1_000), time.Second, uint32(2+dice.IntN(6)))
 		command.Command = &airboundv1.AccessPointCommand{Command: &airboundv1.AccessPointCommand_SetEdca{SetEdca: set}}
 	} else {
 		hostiletest.Fill(dice, command)
+		// A test would wait for the end of a longer lease.
+		if set := command.GetCommand().GetSetEdca(); set.GetLeaseMs() > lease.MinMS && set.GetLeaseMs() <= lease.MaxMS {
+			set.LeaseMs = lease.MinMS
+		}
 	}
 	octets, err := proto.Marshal(command)
 	if err != nil {

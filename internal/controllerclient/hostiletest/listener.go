@@ -37,7 +37,7 @@ type Listener struct {
 	net.Listener
 
 	config Config
-	taken  atomic.Int64
+	taken  atomic.Uint64
 	busy   sync.WaitGroup
 }
 
@@ -58,15 +58,15 @@ func (l *Listener) Accept() (net.Conn, error) {
 			return nil, err //nolint:wrapcheck // a server looks at it
 		}
 		number := l.taken.Add(1) - 1
-		if number >= int64(l.config.Connections) {
+		if number >= uint64(l.config.Connections) { //nolint:gosec // above 0
 			return conn, nil
 		}
-		l.busy.Go(func() { l.config.answer(conn, uint64(number)) })
+		l.busy.Go(func() { l.config.answer(conn, number) })
 	}
 }
 
 // Taken is how many connections there were.
-func (l *Listener) Taken() int { return int(l.taken.Load()) }
+func (l *Listener) Taken() uint64 { return l.taken.Load() }
 
 // Wait waits for the end of the hostile connections.
 func (l *Listener) Wait() { l.busy.Wait() }
