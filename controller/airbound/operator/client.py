@@ -345,5 +345,8 @@ class Client:
                 raise UnreachableError(text) from error
             if error.code() is grpc.StatusCode.UNIMPLEMENTED and error.details() == _NO_METHOD:
                 raise RefusedError(f"{self._endpoint} is a port of the controller, but {_NOT_OPERATORS}") from error
+            if error.code() is grpc.StatusCode.CANCELLED:  # as calls that a port does not know end (grpc_server.py)
+                text = f"{self._endpoint} ended the call: it stops, or is older than this command"
+                raise RefusedError(text) from error
             kind = NotFoundError if error.code() is grpc.StatusCode.NOT_FOUND else RefusedError
             raise kind(f"{error.details()} ({error.code().name.lower()})") from error

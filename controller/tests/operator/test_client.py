@@ -44,6 +44,19 @@ async def test_a_server_without_a_health_service_does_not_serve(capsys: pytest.C
     assert "not the one for operators" in capsys.readouterr().err
 
 
+async def test_a_call_that_the_controller_does_not_know_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with LiveController() as live:
+
+        def ask() -> None:
+            with Client(live.operators, WAIT_S) as client:
+                newer = client._channel.unary_unary("/airbound.v1.OperationsService/Newer")
+                monkeypatch.setattr(client._stub, "GetController", lambda *_, **__: newer(b""))
+                with pytest.raises(RefusedError, match="it stops, or is older than this command"):
+                    client.controller()
+
+        await asyncio.to_thread(ask)
+
+
 def test_a_socket_that_never_answers_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"127.0.0.1:{silent.getsockname()[1]}"
