@@ -52,7 +52,7 @@ EXAMPLES = """examples:
                                              one connection of that seed again, and what it sends
   fuzz.py --front --port operators           with HAProxy before the ports; one port only
 """
-ROLES: tuple[CertificateRole, ...] = ("terminal", "access-point", "operator")
+ROLES: tuple[CertificateRole, ...] = ("terminal", "access-point", "switch", "operator")
 SERVED_WITHIN_S = 120.0  # only a failure takes that long
 REPORTS_EACH = 3  # that must be answered afterwards, of each phone
 PARTS = 10  # of a run, after each of which memory is noted

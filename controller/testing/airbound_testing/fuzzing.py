@@ -25,7 +25,7 @@ PORTS: tuple[Port, ...] = get_args(Port)
 Layer = Literal["tcp", "tls", "http2"]
 LAYERS: tuple[Layer, ...] = ("tcp", "tls", "http2", "http2", "http2", "http2")
 CERTIFICATES: dict[Port, tuple[str, ...]] = {
-    "agents": ("terminal", "access-point", "terminal", "access-point", "operator", ""),
+    "agents": ("terminal", "access-point", "switch", "terminal", "access-point", "operator", ""),
     "operators": ("operator", "operator", "terminal", ""),
     "enrollment": ("", "", "terminal"),
 }
