@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A gRPC server that the path of a call cannot end.
 
-gRPC 1.85 decodes the path of each call that is not one of the registered ones, in the loop that takes all calls. A path
-that is no UTF-8 ends that loop: the server takes no call any more, of anybody, and closes its port. So all calls of
-proto/airbound/v1 are registered at every port, those that a port does not serve as well, and paths of others are not
-decoded: gRPC's core ends such a call as CANCELLED.
+gRPC 1.84 and 1.85 decode the path of each call that is not one of the registered ones in the loop that takes all calls.
+A path that is no UTF-8 ends that loop: the server takes no call any more, of anybody, and closes its port. So all calls
+of proto/airbound/v1 are registered at every port, those that a port does not serve as well, and paths of others are
+not decoded: gRPC's core ends such a call as CANCELLED.
 """
 
 import asyncio
@@ -84,7 +84,8 @@ def make(
 ) -> grpc.aio.Server:
     """One that listens nowhere yet."""
     original = cygrpc.AioServer
-    cygrpc.AioServer = _Server
+    if hasattr(original, "_make_request_call_future"):  # up to gRPC 1.83 there is neither this nor the defect
+        cygrpc.AioServer = _Server
     try:
         return grpc.aio.server(
             options=options, interceptors=interceptors, maximum_concurrent_rpcs=maximum_concurrent_rpcs
