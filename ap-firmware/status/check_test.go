@@ -11,6 +11,7 @@ import (
 
 func TestTextOfACheck(t *testing.T) {
 	t.Parallel()
+	last := &status.CheckResult{Line: "carried +50%", Verdict: "It is worth it."}
 	for name, test := range map[string]struct {
 		check *status.Check
 		runs  bool
@@ -28,12 +29,12 @@ func TestTextOfACheck(t *testing.T) {
 			"check        It is worth it here.\n             carried +50%\n",
 		},
 		"refused after a result": {
-			&status.Check{ID: "2", Refusal: "too soon", Last: &status.CheckResult{Line: "carried +50%", Verdict: "It is worth it."}},
-			false, "check        none: too soon\nlast check   It is worth it.\n             carried +50%\n",
+			&status.Check{ID: "2", Refusal: "too soon", Last: last}, false,
+			"check        none: too soon\nlast check   It is worth it.\n             carried +50%\n",
 		},
 		"under way after a result": {
-			&status.Check{ID: "2", Turn: 1, Turns: 12, Last: &status.CheckResult{Line: "carried +50%", Verdict: "Worth it."}},
-			true, "check        turn 1 of 12\nlast check   Worth it.\n             carried +50%\n",
+			&status.Check{ID: "2", Turn: 1, Turns: 12, Last: last}, true,
+			"check        turn 1 of 12\nlast check   It is worth it.\n             carried +50%\n",
 		},
 		"none": {nil, false, ""},
 	} {

@@ -35,7 +35,7 @@ return baseclass.extend({
 	/* Whether it is neither refused nor over. */
 	runs: runs,
 
-	/* How far it is, or what came out, and how long ago it was asked for; of one without a result, the last one before. */
+	/* How far it is, or what came out, and how long ago it was asked for; without a result, the last one before. */
 	text(check, uptime) {
 		if (check === null)
 			return '-';
