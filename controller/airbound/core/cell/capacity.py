@@ -19,6 +19,9 @@ aggregates,
 
     sample = payload rate x (1 - others) x active_us / (time that the interval's packets need in a full channel)
 
+and at least the payload rate: senders whose windows are bounded wait for ACKs, collide less than that time allows for,
+and carry more. With less than that, windows on long wires would not hold their share, and those on short ones take it.
+
 An interval in which stations had packets, but neither their PHY rates nor, without aggregation, their air time is
 known, is no sample. That time follows from packets, their lengths and PHY rates, by aggregation.py; of stations without
 aggregation it is what they took.
@@ -216,9 +219,8 @@ class CapacityEstimator:
         if not full_bps:
             return
         others = self._others or 0.0
-        if interval.aggregated_frames:
-            others = min(others, OTHERS_MOST)
-        sample = self._limited(full_bps * (1 - others))
+        full_bps *= 1 - (min(others, OTHERS_MOST) if interval.aggregated_frames else others)
+        sample = self._limited(max(full_bps, rate_bps) if interval.aggregated_frames else full_bps)
         self._average(sample, interval, weight, climbing=climbing, is_at_rest=is_at_rest)
 
     def _average(self, sample: float, interval: Interval, weight: float, *, climbing: float, is_at_rest: bool) -> None:

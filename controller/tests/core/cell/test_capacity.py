@@ -106,6 +106,17 @@ def test_with_aggregation_the_time_counts_that_a_full_channel_needs(mbps: float,
     assert (seen.mbps, seen.source) == (pytest.approx(500), "busy_time")
 
 
+@pytest.mark.parametrize("others", [0.0, 0.3])
+def test_with_aggregation_it_is_at_least_what_is_carried(others: float) -> None:
+    """Bounded senders collide less than the time that a full channel needs allows for: packets fit that should not."""
+    quiet = [aggregated(1, 0.02, others + 0.02, own=0.02)] * 40
+    full = aggregated(217, 1.2, 0.93, own=0.93 - others)
+    assert Estimated(*quiet, *[full] * 40).mbps == pytest.approx(217, rel=0.01)
+    # Half as much says no less: what fits beside these packets is what counts then.
+    half = aggregated(108, 0.5, others + 0.5, own=0.5)
+    assert Estimated(*quiet, *[full] * 40, *[half] * 40).mbps == pytest.approx(216 * (1 - others), rel=0.02)
+
+
 def test_with_aggregation_nearly_nothing_is_no_sample() -> None:
     assert Estimated(aggregated(5, 0.011, 0.05)).source == "busy_time"
     assert Estimated(aggregated(4, 0.009, 0.05)).source == "default"
