@@ -35,10 +35,10 @@ def test_what_a_code_asks_for(code: Code, waits: bool, releases: bool) -> None: 
 
 
 def test_the_limits_between_waiting_and_releasing() -> None:
-    """Numbers below 20 wait, those below 40 and from 160 on release, as reason.proto groups them."""
+    """Numbers below 20 wait, those below 40 and from 160 to 179 release, as reason.proto groups them."""
     for code in Code:
         assert Reason(code).waits is (0 < code < 20)
-        assert Reason(code).releases is (20 <= code < 40 or code >= 160)
+        assert Reason(code).releases is (20 <= code < 40 or 160 <= code < 180)
 
 
 def test_a_refusal_carries_its_reason() -> None:
