@@ -213,6 +213,16 @@ def set_command(
     return [command] if step is Step.RENEW or note is None else [command, note._replace(reasons=sent.reasons)]
 
 
+def flows_renewal(terminal: Terminal, settings: Settings, now_us: int) -> list[Effect]:
+    """Another lease for the flows that were sent, of which there are some."""
+    sent = terminal.flows_lease.sent
+    if sent is None or not sent.entries:
+        return []
+    lease_ms = settings.parameters.safety.lease_ms
+    sent.lease_us, sent.renewed_at_us = lease_ms * 1000, now_us
+    return [SetFlows(terminal.stream, sent.generation, sent.entries, lease_ms, sent.reasons[0])]
+
+
 def flows_command(
     terminal: Terminal, flows: tuple[Flow, ...], reason: Reason, settings: Settings, now_us: int
 ) -> list[Effect]:

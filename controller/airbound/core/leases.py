@@ -62,6 +62,13 @@ class Lease(Generic[Entry]):
     sent: SentSet[Entry] | None = None
     in_force: int = 0  # generation; 0: none
 
+    def is_settled(self, now_us: int) -> bool:
+        """Whether the set that was sent is reported in force, and its lease needs no renewal yet."""
+        sent = self.sent
+        if sent is None or not sent.entries:
+            return not self.in_force
+        return self.in_force == sent.generation and now_us < sent.renewed_at_us + sent.lease_us // 3
+
     def step(self, entries: tuple[Entry, ...], reported_at_us: int, now_us: int) -> Step:
         """What to send if these entries are to be in force."""
         return next_step(self.sent, entries, self.in_force, reported_at_us, now_us)

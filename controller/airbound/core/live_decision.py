@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from airbound.core.addresses import mac_text
 from airbound.core.cell.live import FlowKey, LiveFlow, carried_bps
 from airbound.core.cell.pacing import LEAST_BPS
-from airbound.core.commands import flows_command, set_command
+from airbound.core.commands import flows_command, flows_renewal, set_command
 from airbound.core.decisions import min_rtt_used_us
 from airbound.core.edca import Category, Edca
 from airbound.core.effects import Effect, Flow, Note, SetStationFlows, StationFlow
@@ -24,7 +24,7 @@ from airbound.core.reasons import Code, Reason
 from airbound.core.restriction import cell_restriction, is_exempt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from airbound.core.addresses import Address, Mac
     from airbound.core.cell.state import CellState
@@ -49,41 +49,65 @@ def decide_live(cell: CellState, now_us: int) -> tuple[list[Effect], list[Mac]]:
     """Commands for the cell's terminals about their live flows, and what of them its access point is to do; and the
     terminals whose windows follow from what changed.
     """
-    before = {key: flow.window_bps for key, flow in cell.live.flows.items() if flow.window_bps}
-    granted_before = [key for key, flow in cell.live.flows.items() if flow.granted]
-    keep_us = cell.settings.parameters.safety.sending_keep_ms * 1000
-    cell.live.forget(lambda key, flow: key.mac not in cell.terminals or now_us - flow.seen_at_us > keep_us, now_us)
-    effects, error = list[Effect](), None
+    live, effects, error = cell.live, list[Effect](), None
+    live.forget(cell.terminals, cell.settings.parameters.safety.sending_keep_ms * 1000, now_us)
     try:
         _choose(cell, now_us)
     except Exception as raised:  # noqa: BLE001  # whatever it is, the others' leases go on
         error = internal_error(raised)
-        cell.live.failures_total += 1
-        cell.live.flows.clear()
-        effects.append(failed(cell, error, cell.live.failures_total))
-    ordered = sorted(cell.live.flows.items())
-    waiting = _without_grant(ordered)
+        live.failures_total += 1
+        live.clear()
+        effects.append(failed(cell, error, live.failures_total))
+    waiting = _without_grant(live.flows.items())
     short = any(flow.is_short for flow in waiting)
     cell.stations_window.observe(cell.stations.active_senders, now_us, ungranted=bool(waiting), short=short)
-    for key, refused in cell.live.newly_refused(granted_before):
+    for key, refused in live.newly_refused():
         name = cell.terminals[key.mac].name
         effects.append(Note("info", "flows", name, (refused,), terminal=name, cell=cell.bssid))
-    live: dict[Mac, list[tuple[FlowKey, LiveFlow]]] = {}
-    for entry in cell.live.flows.items():
-        live.setdefault(entry[0].mac, []).append(entry)
-    for mac, terminal in cell.terminals.items():
-        is_sent_some = bool(terminal.has_flows or terminal.flows_lease.in_force or mac in cell.pacing.paces)
-        if mac in live or is_sent_some or _held_back(cell, terminal):
-            effects += decide_flows(cell, terminal, live.get(mac, ()), now_us, error)
-    effects += decide_station_flows(cell, ordered, now_us)
-    now = {key: flow.window_bps for key, flow in ordered if flow.window_bps}
-    if now == before:
-        return effects, []
-    changed = {key.mac for key in before.keys() | now.keys() if before.get(key, 0.0) != now.get(key, 0.0)}
-    return effects, sorted(changed & cell.terminals.keys())
+    effects += _decide_all_flows(cell, now_us, error)
+    effects += decide_station_flows(cell, now_us)
+    rewindowed = sorted(live.rewindowed & cell.terminals.keys())
+    live.rewindowed.clear()
+    return effects, rewindowed
 
 
-def _without_grant(flows: Sequence[tuple[FlowKey, LiveFlow]]) -> list[LiveFlow]:
+def _decide_all_flows(cell: CellState, now_us: int, error: Reason | None) -> list[Effect]:
+    """Commands for all of the cell's terminals. What nothing changed for is not decided again."""
+    terminals, effects = cell.terminals, list[Effect]()
+    for mac in cell.live.outdated & terminals.keys():
+        terminals[mac].flows_decided = None
+    cell.live.outdated.clear()
+    can_keep, holds_back = error is None and cell.unavailable(now_us) is None, _holds_back(cell)
+    fresh_us = now_us - cell.settings.parameters.safety.terminal_stale_ms * 1000
+    live: dict[Mac, list[tuple[FlowKey, LiveFlow]]] | None = None
+    for mac, terminal in terminals.items():
+        if can_keep and terminal.flows_decided is not None and terminal.reported_at_us >= fresh_us:
+            kept = _keep_decided(cell, terminal, _held_back(cell, terminal, holds_back=holds_back), now_us)
+            if kept is not None:
+                effects += kept
+                continue
+        if live is None:
+            live = {}
+            for entry in cell.live.flows.items():
+                live.setdefault(entry[0].mac, []).append(entry)
+        effects += decide_flows(cell, terminal, live.get(mac, ()), now_us, error)
+    return effects
+
+
+def _keep_decided(cell: CellState, terminal: Terminal, held_back: frozenset[int], now_us: int) -> list[Effect] | None:
+    """Another lease for a terminal's flows, if that is due; none if they are to be decided again."""
+    if terminal.flows_decided != (_udp_bps(cell, terminal), held_back):
+        return None
+    lease = terminal.flows_lease
+    if lease.is_settled(now_us):
+        return []  # nearly always
+    step = lease.step(lease.sent.entries if lease.sent is not None else (), terminal.reported_at_us, now_us)
+    if step is Step.NOTHING:
+        return []
+    return flows_renewal(terminal, cell.settings, now_us) if step is Step.RENEW else None
+
+
+def _without_grant(flows: Iterable[tuple[FlowKey, LiveFlow]]) -> list[LiveFlow]:
     """Live flows that have no grant, but for those that were none."""
     return [flow for _, flow in flows if flow.refused is not None and flow.refused.code is not Code.TAKES_ALL]
 
@@ -160,16 +184,15 @@ def keep_flows(cell: CellState, terminal: Terminal, now_us: int) -> list[Effect]
     """Commands for one terminal that is joined and has just reported, if nothing was decided since the last ones:
     another lease, or what was sent again. What time itself brings is decided with the access point's reports.
     """
-    sent, in_force = terminal.flows_lease.sent, terminal.flows_lease.in_force
-    if terminal.paced_uids != _held_back(cell, terminal):
-        is_settled = False
-    elif sent is None:
-        is_settled = not in_force
-    else:
-        is_due = bool(sent.entries) and now_us >= sent.renew_at_us
-        is_settled = not is_due and not sent.is_missing(in_force, terminal.reported_at_us)
-    if is_settled and cell.unavailable(now_us) is None:
-        return []
+    if cell.unavailable(now_us) is None:
+        held_back, lease = _held_back(cell, terminal, holds_back=_holds_back(cell)), terminal.flows_lease
+        kept = _keep_decided(cell, terminal, held_back, now_us)
+        if kept is not None:
+            return kept
+        entries = lease.sent.entries if lease.sent is not None else ()
+        is_settled = lease.step(entries, terminal.reported_at_us, now_us) is Step.NOTHING
+        if is_settled and terminal.paced_uids == held_back:
+            return []
     live = [(key, flow) for key, flow in cell.live.flows.items() if key.mac == terminal.mac]
     return decide_flows(cell, terminal, live, now_us)
 
@@ -187,8 +210,12 @@ def decide_flows(
     unavailable = error or cell.unavailable_for(terminal, now_us)
     if unavailable is not None and unavailable.waits:
         return []
-    paced = () if unavailable is not None else udp_rates(cell, terminal)
-    granted = () if unavailable is not None or not live else granted_flows(terminal, live, len(paced))
+    paced, granted, terminal.flows_decided = tuple[Flow, ...](), tuple[Flow, ...](), None
+    if unavailable is None:
+        udp_bps, held_back = _udp_bps(cell, terminal), _held_back(cell, terminal, holds_back=_holds_back(cell))
+        terminal.flows_decided = udp_bps, held_back
+        paced = udp_rates(terminal, udp_bps, held_back)
+        granted = granted_flows(terminal, live, len(paced)) if live else ()
     flows = (*granted, *paced)
     if terminal.flows_lease.step(flows, terminal.reported_at_us, now_us) is Step.NOTHING:
         return []  # nearly always
@@ -212,14 +239,21 @@ def granted_flows(terminal: Terminal, live: Sequence[tuple[FlowKey, LiveFlow]], 
     return tuple(flows[: abilities.flows_max - others])
 
 
-def udp_rates(cell: CellState, terminal: Terminal) -> tuple[Flow, ...]:
-    """Rates of a terminal's UDP: of the whole, and of applications of class background what is left, as of their TCP
-    (app_bounds.py). Which those are is known by their TCP, so one that has none counts with the whole.
+def udp_rates(terminal: Terminal, udp_bps: int, held_back: frozenset[int]) -> tuple[Flow, ...]:
+    """Rates of a terminal's UDP: of the whole, if there is one, and of applications of class background what is left,
+    as of their TCP (app_bounds.py). Which those are is known by their TCP, so one that has none counts with the whole.
     """
-    pace, rates = cell.pacing.paces.get(terminal.mac), _least_rates(_held_back(cell, terminal))
-    if pace is not None:
-        rates = (Flow(None, b"", udp_bps=round(pace.bps)), *rates)
+    rates = _least_rates(held_back)
+    if udp_bps:
+        rates = (Flow(None, b"", udp_bps=udp_bps), *rates)
     return rates[: terminal.flow_abilities.flows_max]
+
+
+def _udp_bps(cell: CellState, terminal: Terminal) -> int:
+    """The rate of all of a terminal's UDP; 0 if it has none."""
+    paces = cell.pacing.paces
+    pace = paces.get(terminal.mac) if paces else None
+    return round(pace.bps) if pace is not None else 0
 
 
 @lru_cache(_KEPT)
@@ -232,26 +266,29 @@ def _least_rates(uids: frozenset[int]) -> tuple[Flow, ...]:
     return tuple(Flow(uid, b"", udp_bps=round(LEAST_BPS)) for uid in sorted(uids))
 
 
-def _held_back(cell: CellState, terminal: Terminal) -> frozenset[int]:
-    """User ids of background applications, while others in the cell send."""
+def _held_back(cell: CellState, terminal: Terminal, *, holds_back: bool) -> frozenset[int]:
+    """User ids of background applications that have what is left; `holds_back` as of _holds_back."""
     uids = terminal.background_uids
-    if not uids or not terminal.flow_abilities.can_pace or cell.stations.active_senders <= 1:
+    if not uids or not holds_back or not terminal.flow_abilities.can_pace or is_exempt(terminal, cell.settings):
         return _NONE
-    is_restricted = cell_restriction(cell) is not None or is_exempt(terminal, cell.settings)
-    return _NONE if is_restricted or not cell.settings.parameters.pacing.enabled else uids
+    return uids
 
 
-def decide_station_flows(cell: CellState, live: Sequence[tuple[FlowKey, LiveFlow]], now_us: int) -> list[Effect]:
-    """Commands for the access point about what goes down to live flows, such as their ACKs. `live` are the cell's in
-    order.
-    """
+def _holds_back(cell: CellState) -> bool:
+    """Whether background applications of the cell's terminals have what is left: while others in it send."""
+    others_send = cell.stations.active_senders > 1
+    return others_send and cell.settings.parameters.pacing.enabled and cell_restriction(cell) is None
+
+
+def decide_station_flows(cell: CellState, now_us: int) -> list[Effect]:
+    """Commands for the access point about what goes down to live flows, such as their ACKs."""
     access_point = cell.access_point
     if access_point is None or access_point.closed or access_point.station_flows is None:
         return []
     unavailable, state = cell.unavailable(now_us), access_point.station_flows
     if unavailable is not None and unavailable.waits:
         return []
-    flows = tuple([_station_flow(key) for key, flow in live if flow.granted])
+    flows = tuple(map(_station_flow, sorted([key for key, flow in cell.live.flows.items() if flow.granted])))
     if unavailable is not None or not state.can_set or cell_restriction(cell) is not None:
         flows = ()
     reason = unavailable or Reason(Code.LIVE_FLOWS if flows else Code.NO_LIVE_FLOW, after=len(flows) or None)

@@ -119,6 +119,7 @@ class Placement:
         cell.terminals[terminal.mac] = terminal
         effects += arrived(cell, terminal, now_us)
         if before is not cell:
+            terminal.flows_decided = None
             return effects + self._decisions.decide_by_report(cell, terminal, now_us)
         return effects + self._decisions.decide(cell, terminal, now_us)
 

@@ -71,14 +71,18 @@ def _by_tcp_and_udp(cell: CellState) -> Iterator[Mac]:
     """
     stations, beside = cell.stations.by_mac, cell.pacing.beside
     for mac, terminal in cell.terminals.items():
-        if not terminal.flow_abilities.can_pace or not terminal.sends:
+        tcp_bps = terminal.delivered.bps
+        if tcp_bps is None or not terminal.flow_abilities.can_pace or not terminal.sends:
             continue
-        station, tcp_bps = stations.get(mac), terminal.delivered.bps
-        if station is None or tcp_bps is None:
+        station = stations.get(mac)
+        if station is None:
             continue
-        sent_bps, share_bps = station.payload_bytes_per_s * 8 if station.sending else 0.0, cell.share_bps(mac)
-        if mac in beside or (share_bps > 0 and (sent_bps - tcp_bps) / share_bps >= LEAST_TAKEN):
-            yield mac
+        left_bps = (station.payload_bytes_per_s * 8 if station.sending else 0.0) - tcp_bps
+        if mac not in beside:
+            share_bps = cell.share_bps(mac) if left_bps > 0 else 0.0
+            if share_bps <= 0 or left_bps / share_bps < LEAST_TAKEN:
+                continue  # nearly always
+        yield mac
 
 
 def _use(cell: CellState, mac: Mac, now_us: int) -> Use | None:

@@ -502,7 +502,7 @@ def _app_parts(classed: Iterable[Classed], refusals: list[Reason]) -> tuple[AppP
     """The parts of applications with a class; most terminals have none. One of a later version's class is left out.
     Of a report there is one refusal, so that their number is bounded.
     """
-    parts, refusal = list[AppPart](), None
+    parts, refusal, new = list[AppPart](), None, tuple.__new__
     for index, address, entries in classed:
         for number, entry in enumerate(entries):
             application_class = entry.application_class
@@ -519,7 +519,7 @@ def _app_parts(classed: Iterable[Classed], refusals: list[Reason]) -> tuple[AppP
                 refusal = refusal or _within(f"destinations[{index}].classes[{number}]", _why_refused(entry))
                 continue
             # AppPart(...) without a call of Python code: there are as many of them as destinations.
-            parts.append(tuple.__new__(AppPart, (address, application_class, sending, delivered, queued, uids)))
+            parts.append(new(AppPart, (address, application_class, sending, delivered, queued, uids)))
     if refusal is not None:
         refusals.append(refusal)
     return tuple(parts)
@@ -567,7 +567,9 @@ def _flow_state(message: terminal_pb2.FlowState, refusals: list[Reason]) -> Flow
     failure = message.failure
     if failure:
         failure = _refusal(failure, "flows.failure", refusals)
-    return FlowState(generation, refused, failures, failure, marked, paced, dropped)
+    # FlowState(...) without a call of Python code: one in each report of a terminal that can do something with flows.
+    state: FlowState = tuple.__new__(FlowState, (generation, refused, failures, failure, marked, paced, dropped))
+    return state
 
 
 def _station_flow_state(message: access_point_pb2.StationFlowState, refusals: list[Reason]) -> StationFlowState | None:

@@ -389,6 +389,32 @@ def test_a_phone_that_leaves_its_cell_loses_it_and_has_it_in_the_next_one() -> N
     assert scenario.access_points[OTHER_BSSID].flows
 
 
+def test_a_phone_that_comes_to_a_cell_that_grants_nothing_loses_it() -> None:
+    cell = Cell()
+    cell.run(3)
+    assert cell.flows()
+    scenario = cell.scenario
+    scenario.edca = replace(EDCA, wmm=False)
+    app = AppPart(SERVER, LIVE, 1, cell.delivered, 2000, (UID,))
+    for _ in range(8):  # it is in the other cell once nothing is heard of the first, and in one of them at any moment
+        scenario.advance(0.5)
+        scenario.access_point({PHONES[0]: 5.0}, seconds=0.5, bssid=OTHER_BSSID)
+        scenario.terminal(PHONES[0], upload(), apps=(app,))
+    assert cell.flows() == ()
+    assert scenario.phones[PHONES[0]].flow_sets[-1].reason.code is Code.NO_WMM
+
+
+def test_an_agent_that_describes_itself_anew_is_sent_what_it_can_do_then() -> None:
+    cell = Cell()
+    cell.run(3)
+    [flow] = cell.flows()
+    assert flow.admitted_us_per_s
+    app = AppPart(SERVER, LIVE, 1, cell.delivered, 2000, (UID,))
+    cell.scenario.terminal(PHONES[0], upload(), apps=(app,), abilities=MARKS_ONLY)
+    cell.run(1)
+    assert cell.flows() == (flow._replace(admitted_us_per_s=0),)
+
+
 def test_it_ends_by_its_lease_if_the_access_point_is_silent() -> None:
     cell = Cell()
     cell.run(3)

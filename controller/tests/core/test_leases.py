@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airbound.core.leases import SentSet, Step, next_set, next_step, repeat_after_us
+from airbound.core.leases import Lease, SentSet, Step, next_set, next_step, repeat_after_us
 from airbound.core.reasons import Code, Reason
 
 TEXT = (Path(__file__).parents[3] / "docs/leases.md").read_text(encoding="utf-8")
@@ -76,6 +76,22 @@ def test_what_is_sent(state: tuple[str, ...]) -> None:
             sent = replace(sent, renewed_at_us=now_us - ago_us)
         found = next_step(sent, WANTED[name][wanted], IN_FORCE[name][in_force], SET_AT_US + after_us, now_us)
         assert found is Step[step.upper()]
+
+
+@pytest.mark.parametrize("state", STATES, ids=", ".join)
+def test_a_settled_lease_needs_nothing(state: tuple[str, ...]) -> None:
+    """And one that needs nothing is settled, unless a set is waited for."""
+    name, _, in_force, reported, renewed = state
+    for after_us, ago_us in itertools.product(REPORTED_AFTER_US[reported], RENEWED_US_AGO[renewed]):
+        sent, now_us = SENT[name], SET_AT_US + 1000 * LEASE_US
+        if sent is not None:
+            sent = replace(sent, renewed_at_us=now_us - ago_us)
+        lease = Lease(sent, IN_FORCE[name][in_force])
+        step = lease.step(sent.entries if sent is not None else (), SET_AT_US + after_us, now_us)
+        if lease.is_settled(now_us):
+            assert step is Step.NOTHING
+        elif step is Step.NOTHING:
+            assert reported == "too early"
 
 
 def test_every_row_is_of_some_state() -> None:

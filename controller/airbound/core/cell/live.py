@@ -27,7 +27,7 @@ from airbound.core.cell.aggregation import GOODPUT_PER_BITRATE
 from airbound.core.reasons import Code, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from airbound.core.addresses import Address, Mac
     from airbound.core.parameters import LiveParameters
@@ -76,23 +76,28 @@ class LiveFlow:
     admitted_us_per_s: int = 0
     refused: Reason | None = None  # why it has no grant
     granted: bool = False
+    had_grant: bool = False  # before grants were chosen last
     noted: Reason | None = None  # the refusal of which there was an event
     full_since_us: int = 0  # gets its need and has a queue, which has not become shorter; 0: does not
     full_bytes: int = 0  # of the queue, then
 
     def observe(self, part: AppPart, path_us: int, now_us: int) -> bool:
         """Take in what a report says of it; whether it was found to take all that it gets."""
-        elapsed_us, delivered = now_us - self.sampled_at_us, part.delivered_bytes - self.delivered_bytes
-        if delivered > 0 or part.connections_sending:
+        _, _, connections_sending, delivered_bytes, self.queued_bytes, self.uids = part
+        elapsed_us, delivered = now_us - self.sampled_at_us, delivered_bytes - self.delivered_bytes
+        if delivered > 0 or connections_sending:
             self.seen_at_us = now_us
-        self.queued_bytes, self.uids, self.path_us = part.queued_bytes, part.uids, path_us
+        self.path_us = path_us
         if delivered < 0:  # its agent started again
-            self.sampled_at_us, self.delivered_bytes = now_us, part.delivered_bytes
+            self.sampled_at_us, self.delivered_bytes = now_us, delivered_bytes
         elif elapsed_us > 0:
-            weight = min(1.0, elapsed_us / SMOOTHING_US)
+            weight = elapsed_us / SMOOTHING_US if elapsed_us < SMOOTHING_US else 1.0
             self.used_bps += weight * (delivered * 8e6 / elapsed_us - self.used_bps)
-            self.sampled_at_us, self.delivered_bytes = now_us, part.delivered_bytes
-        return self._takes_all(now_us)
+            self.sampled_at_us, self.delivered_bytes = now_us, delivered_bytes
+        if self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps and self.has_queue:
+            return self._takes_all(now_us)
+        self.full_since_us = 0
+        return False
 
     @property
     def is_short(self) -> bool:
@@ -105,17 +110,23 @@ class LiveFlow:
         queue_s = self.path_us / 1e6 + QUEUED_S
         return self.queued_bytes * 8 > queue_s * self.used_bps
 
-    def carries(self, bps: float, now_us: int) -> None:
-        """Take in what its station's present rate carries; 0 if that is not known."""
-        if bps < self.carries_bps:
-            bps = max(bps, self.carries_bps * 0.5 ** ((now_us - self.carried_at_us) / RATE_HALVES_US))
-        self.carries_bps, self.carried_at_us = bps, now_us
+    def needs(self, rate_bps: float, carries_bps: float, claimants: int, now_us: int) -> tuple[float, float]:
+        """The rate that it needs, at least `rate_bps`, and the part of the air for that. `carries_bps` is what its
+        station's present rate carries, 0 if that is not known: the part is the whole then.
+        """
+        if carries_bps < self.carries_bps:
+            halved = 0.5 ** ((now_us - self.carried_at_us) / RATE_HALVES_US)
+            carries_bps = max(carries_bps, self.carries_bps * halved)
+        self.carries_bps, self.carried_at_us = carries_bps, now_us
+        if carries_bps <= 0:
+            return rate_bps, 1.0
+        need_bps, own_bps = rate_bps, NEED_PER_RATE * self.used_bps
+        if own_bps > need_bps and not self.has_queue:
+            need_bps = max(need_bps, min(own_bps, carries_bps / max(1, claimants)))
+        return need_bps, min(1.0, need_bps / carries_bps)
 
     def _takes_all(self, now_us: int) -> bool:
-        gets_need = self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps
-        if not gets_need or not self.has_queue:
-            self.full_since_us = 0
-            return False
+        """Whether it has had a queue for long, although it gets its need."""
         if not self.full_since_us or self.queued_bytes < SHORTER * self.full_bytes:
             self.full_since_us, self.full_bytes = now_us, self.queued_bytes
         if now_us - self.full_since_us < TAKES_ALL_US:
@@ -139,25 +150,29 @@ class LiveFlows:
     flows: dict[FlowKey, LiveFlow] = field(default_factory=dict)
     false_claims: dict[Mac, FalseClaim] = field(default_factory=dict)
     failures_total: int = 0  # decisions about them that ended in an error of the controller
+    outdated: set[Mac] = field(default_factory=set)  # stations whose flows are to be decided again
+    rewindowed: set[Mac] = field(default_factory=set)  # stations whose windows are to follow flows' needs again
 
     def observe(self, mac: Mac, apps: Iterable[AppPart], path_us: Callable[[Address], int], now_us: int) -> bool:
         """Take in a terminal's report; whether a flow began or changed its applications."""
-        moved = False
+        moved, flows = False, self.flows
         for part in apps:
-            if part.application_class != LIVE or not part.uids:
+            address, application_class, connections_sending, delivered_bytes, queued_bytes, uids = part
+            if application_class != LIVE or not uids:
                 continue
-            key: FlowKey = tuple.__new__(FlowKey, (mac, part.address))  # without a call of Python code
-            flow = self.flows.get(key)
+            flow = flows.get((mac, address))  # type: ignore[call-overload]  # equal to its FlowKey, and made faster
             if flow is None:
-                if not part.connections_sending:
+                if not connections_sending:
                     continue
-                flow = LiveFlow(now_us, now_us, now_us, part.delivered_bytes, part.queued_bytes, part.uids)
-                flow.path_us = path_us(key.address)
-                self.flows[key] = flow
+                flow = LiveFlow(now_us, now_us, now_us, delivered_bytes, queued_bytes, uids)
+                flow.path_us = path_us(address)
+                flows[FlowKey(mac, address)] = flow
                 moved = True
                 continue
-            moved |= flow.uids != part.uids
-            if flow.observe(part, path_us(key.address), now_us):
+            if flow.uids != uids:
+                self.outdated.add(mac)
+                moved = True
+            if flow.observe(part, path_us(address), now_us):
                 self._found_false(mac, now_us)
                 moved = True
         return moved
@@ -167,25 +182,43 @@ class LiveFlows:
         length_us = min(2 * known.length_us, WITHOUT_GRANT_MOST_US) if known is not None else WITHOUT_GRANT_US
         self.false_claims[mac] = FalseClaim(now_us + length_us, length_us)
 
-    def newly_refused(self, granted_before: Iterable[FlowKey]) -> list[tuple[FlowKey, Reason]]:
+    def newly_refused(self) -> list[tuple[FlowKey, Reason]]:
         """The flows that there is no air or no trust for since the last time, but for those that had a grant: that it
         ends is another event.
         """
-        found, before = list[tuple[FlowKey, Reason]](), set(granted_before)
+        found = list[tuple[FlowKey, Reason]]()
         for key, flow in self.flows.items():
-            refused = flow.refused if flow.refused is not None and flow.refused.code in ADMISSION else None
-            known = flow.noted is not None and refused is not None and flow.noted.code is refused.code
-            if refused is not None and not known and key not in before:
+            refused, noted = flow.refused, flow.noted
+            if refused is None or refused.code not in ADMISSION:
+                flow.noted = None
+                continue
+            if not flow.had_grant and (noted is None or noted.code is not refused.code):
                 found.append((key, refused))
             flow.noted = refused
         return found
 
-    def forget(self, is_gone: Callable[[FlowKey, LiveFlow], bool], now_us: int) -> None:
-        """Forget flows that ended, and false claims some time after their consequences."""
-        for key in [key for key, flow in self.flows.items() if is_gone(key, flow)]:
-            del self.flows[key]
+    def forget(self, stations: Collection[Mac], keep_us: int, now_us: int) -> None:
+        """Forget flows that sent nothing for longer than `keep_us` or are of none of these stations, and false claims
+        some time after their consequences.
+        """
+        least_us = now_us - keep_us
+        gone = [key for key, flow in self.flows.items() if flow.seen_at_us < least_us or key[0] not in stations]
+        for key in gone:
+            self._note_end(key.mac, self.flows.pop(key))
         for mac in [mac for mac, claim in self.false_claims.items() if now_us >= claim.until_us + FORGOTTEN_US]:
             del self.false_claims[mac]
+
+    def clear(self) -> None:
+        """Forget all flows."""
+        for key, flow in self.flows.items():
+            self._note_end(key.mac, flow)
+        self.flows.clear()
+
+    def _note_end(self, mac: Mac, flow: LiveFlow) -> None:
+        """Note what the end of a flow of a station changes."""
+        self.outdated.add(mac)
+        if flow.window_bps:
+            self.rewindowed.add(mac)
 
     def choose(
         self,
@@ -198,27 +231,44 @@ class LiveFlows:
         """Grant flows. `restriction`: why a flow may have no grant; `carries_bps`: what the PHY rate of a station
         carries, 0 if that is not known; `claimants`: how many share the air.
         """
-        used, claims = 0.0, self.false_claims
-        for key, flow in sorted(self.flows.items(), key=_first_granted):
+        used, claims, air_most, rate_bps = 0.0, self.false_claims, parameters.air_most, parameters.rate_bps
+        # Those with a grant first, then in the order in which they began.
+        ordered = [(not flow.granted, flow.began_at_us, key, flow) for key, flow in self.flows.items()]
+        ordered.sort()
+        for _, _, key, flow in ordered:
+            mac, had_grant = key[0], flow.granted
             refused = restriction(key)
-            claim = claims.get(key.mac) if claims else None
+            claim = claims.get(mac) if claims else None
             if refused is None and claim is not None and now_us < claim.until_us:
                 refused = Reason(Code.TAKES_ALL, limit=claim.length_us / 1e6)
-            flow.carries(carries_bps(key.mac), now_us)
-            flow.need_bps, flow.part = _need(flow, parameters, claimants)
+            need_bps, part = flow.needs(rate_bps, carries_bps(mac), claimants, now_us)
             if refused is None:
-                most = parameters.air_most * (KEPT_AIR if flow.granted else 1.0)
-                if used + flow.part > most:
-                    refused = Reason(Code.LIVE_AIR, "", used, used + flow.part, parameters.air_most)
+                most = air_most * KEPT_AIR if had_grant else air_most
+                if used + part > most:
+                    refused = Reason(Code.LIVE_AIR, "", used, used + part, air_most)
                 else:
-                    used += flow.part
-            flow.granted, flow.refused = refused is None, refused
-            admitted_us = admitted_us_per_s(flow.part) if flow.granted else 0
-            window_bps = flow.need_bps if flow.granted else 0.0
-            if admitted_us == flow.admitted_us_per_s and window_bps == flow.window_bps:
-                continue
-            if not _is_near(admitted_us, flow.admitted_us_per_s) or not _is_near(window_bps, flow.window_bps):
-                flow.admitted_us_per_s, flow.window_bps = admitted_us, window_bps
+                    used += part
+            is_granted = refused is None
+            if part != flow.part or need_bps != flow.need_bps or is_granted != had_grant:
+                flow.part, flow.need_bps = part, need_bps
+                if is_granted != had_grant:
+                    self.outdated.add(mac)
+                self._follow(mac, flow, is_granted=is_granted)
+            flow.had_grant, flow.granted, flow.refused = had_grant, is_granted, refused
+
+    def _follow(self, mac: Mac, flow: LiveFlow, *, is_granted: bool) -> None:
+        """Have what a flow is admitted and its window follow its need, unless they are near that."""
+        admitted_us, window_bps = (admitted_us_per_s(flow.part), flow.need_bps) if is_granted else (0, 0.0)
+        had_us, had_bps = flow.admitted_us_per_s, flow.window_bps
+        if (admitted_us == had_us and window_bps == had_bps) or (
+            _is_near(admitted_us, had_us) and _is_near(window_bps, had_bps)
+        ):
+            return
+        flow.admitted_us_per_s, flow.window_bps = admitted_us, window_bps
+        if admitted_us != had_us:
+            self.outdated.add(mac)
+        if window_bps != had_bps:
+            self.rewindowed.add(mac)
 
     @property
     def granted(self) -> int:
@@ -234,21 +284,6 @@ class LiveFlows:
     def granted_part(self) -> float:
         """Of the air, that they need."""
         return sum(flow.part for flow in self.flows.values() if flow.granted)
-
-
-def _first_granted(entry: tuple[FlowKey, LiveFlow]) -> tuple[bool, int, FlowKey]:
-    """The order in which flows are granted."""
-    key, flow = entry
-    return not flow.granted, flow.began_at_us, key
-
-
-def _need(flow: LiveFlow, parameters: LiveParameters, claimants: int) -> tuple[float, float]:
-    """The rate that a flow needs, and the part of the air for that; the whole if its station's rate is not known."""
-    if flow.carries_bps <= 0:
-        return parameters.rate_bps, 1.0
-    most_bps, own_bps = flow.carries_bps / max(1, claimants), 0.0 if flow.has_queue else NEED_PER_RATE * flow.used_bps
-    need_bps = max(parameters.rate_bps, min(own_bps, most_bps))
-    return need_bps, min(1.0, need_bps / flow.carries_bps)
 
 
 def admitted_us_per_s(part: float) -> int:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airbound.core.addresses import Mac
     from airbound.core.cell.stations import StationState
+    from airbound.core.reports import Station
 
 VIDEO_PACKETS_PER_S = 20  # 240 kb/s in full frames
 VOICE_PACKETS_PER_S = 150  # a call has 50, both ways counted 100
@@ -38,7 +39,7 @@ class Priorities:
     until_us: int = 0
     crowded_until_us: int = 0
     voice: bool = False  # whether it was voice, too
-    counts: dict[Mac, tuple[int, int, int]] = field(default_factory=dict)  # video, voice, all: at the last report
+    counted: dict[Mac, Station] = field(default_factory=dict)  # with their counters at the last report
     counted_at_us: int = 0
 
     def observe(
@@ -47,19 +48,22 @@ class Priorities:
         """Take in a report's counters, unless the last ones were taken a moment ago. `busy_ratio`: the channel's; none
         if it is not known.
         """
-        before, elapsed_us = self.counts, now_us - self.counted_at_us
+        before, elapsed_us = self.counted, now_us - self.counted_at_us
         if before and elapsed_us < INTERVAL_MIN_US:
             return
-        self.counts = {
-            mac: (state.latest.rx_video_packets, state.latest.rx_voice_packets, state.latest.rx_packets)
-            for mac, state in stations.items()
-        }
+        counted = self.counted = {mac: state.latest for mac, state in stations.items()}
         self.counted_at_us = now_us
-        known = [
-            (mac, video - before[mac][0], voice - before[mac][1], packets - before[mac][2])
-            for mac, (video, voice, packets) in self.counts.items()
-            if mac in before and packets >= before[mac][2]
-        ]
+        if not any(station.rx_video_packets or station.rx_voice_packets for station in counted.values()):
+            return  # in most cells
+        known: list[tuple[Mac, int, int, int]] = []
+        for mac, station in counted.items():
+            was = before.get(mac)
+            if was is not None and station.rx_packets >= was.rx_packets:
+                video, voice = (
+                    station.rx_video_packets - was.rx_video_packets,
+                    station.rx_voice_packets - was.rx_voice_packets,
+                )
+                known.append((mac, video, voice, station.rx_packets - was.rx_packets))
         if self.announced_at_us:
             if now_us - self.announced_at_us >= TAKEN_OVER_US:
                 self._find(known, granted, elapsed_us, now_us)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from airbound.core.cell.delivered import Delivered
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from airbound.core.reasons import Reason
 
 BURST, BACKGROUND = 2, 4  # airbound.v1.ApplicationClass
-_WHOSE = itemgetter(*map(AppPart._fields.index, ("address", "application_class", "uids")))
+_ADDRESS, _CLASS, _UIDS = map(AppPart._fields.index, ("address", "application_class", "uids"))
 
 
 @dataclass(slots=True, eq=False)
@@ -66,6 +65,9 @@ class Terminal(Reporter, Sender):
     flow_state: FlowState | None = None  # as it was reported last
     flows_lease: Lease[Flow] = field(default_factory=Lease)
     paced_uids: frozenset[int] = frozenset()  # whose UDP has a rate in the flows that were sent
+    # What the last decision about its flows went by beside the cell's live flows: the rate of all of its UDP, and user
+    # ids that are held back. None: it is to be decided again.
+    flows_decided: tuple[int, frozenset[int]] | None = None
     flows_applied_at_us: int = 0  # the same of flows as applied_at_us of bounds
     reporting: tuple[int, int, int] | None = None  # when it is to report: what it was sent last, of its settings
     failures_total: int = 0  # decisions that ended in an error of the controller
@@ -125,6 +127,7 @@ class Terminal(Reporter, Sender):
         if report.agent is not None:
             self.agent_version, self.back_end = report.agent.version, report.agent.back_end
             self.takes_arrivals, self.flow_abilities = report.agent.takes_arrivals, report.agent.flows
+            self.flows_decided = None
         self.destinations = report.destinations
         if report.arrivals is not None and report.arrivals.source != "controller":  # what it was sent is not its word
             self.arrived_at_us = max(0, now_us - report.arrivals.age_ms * 1000)
@@ -166,4 +169,9 @@ class Terminal(Reporter, Sender):
 
 def _are_of_the_same(parts: tuple[AppPart, ...], others: tuple[AppPart, ...]) -> bool:
     """Whether parts differ in their counters alone."""
-    return len(parts) == len(others) and [*map(_WHOSE, parts)] == [*map(_WHOSE, others)]
+    if len(parts) != len(others):
+        return False
+    for part, other in zip(parts, others, strict=True):  # by numbers: with each report, of all parts
+        if part[_UIDS] != other[_UIDS] or part[_CLASS] != other[_CLASS] or part[_ADDRESS] != other[_ADDRESS]:
+            return False
+    return True

@@ -85,9 +85,47 @@ def test_flows_are_granted_in_their_order_while_there_is_air() -> None:
     refused = live.flows[FlowKey(mac(2), SERVER)].refused
     assert refused == Reason(Code.LIVE_AIR, "", pytest.approx(0.28), pytest.approx(0.42), PARAMETERS.air_most)
     assert live.granted_part == pytest.approx(0.28)
-    live.forget(lambda key, _: key.mac == mac(0), 10)
+    live.forget({mac(1), mac(2)}, SECOND_US, 10)  # the first one left
     choose(live, 10, carries_bps=5e6)
     assert [key.mac for key, flow in live.flows.items() if flow.granted] == [mac(1), mac(2)]
+
+
+def test_a_flow_that_sends_no_more_is_forgotten_after_a_while() -> None:
+    live = LiveFlows()
+    run(live, mac(1), 700e3, 10)
+    live.forget({mac(1)}, 3 * SECOND_US, 12 * SECOND_US)  # it sent at 9 s
+    assert the_flow(live).granted
+    live.forget({mac(1)}, 3 * SECOND_US, 12 * SECOND_US + 1)
+    assert not live.flows
+
+
+def test_stations_whose_sets_or_windows_follow_from_a_change_are_known_and_no_others() -> None:
+    live = LiveFlows()
+
+    def changed() -> tuple[set[Mac], set[Mac]]:
+        found = set(live.outdated), set(live.rewindowed)
+        live.outdated.clear()
+        live.rewindowed.clear()
+        return found
+
+    observe(live, mac(1), part(0), 0)
+    assert changed() == (set(), set())  # as long as it has no grant
+    choose(live, 0)
+    assert changed() == ({mac(1)}, {mac(1)})
+    run(live, mac(1), 600e3, 10, start_s=1)
+    assert changed() == (set(), set())
+    observe(live, mac(1), part(0, uids=(10073, 10074)), 11 * SECOND_US)
+    assert changed() == ({mac(1)}, set())
+    run(live, mac(1), 1.2e6, 20, start_s=12)  # needs twice as much
+    assert changed() == ({mac(1)}, {mac(1)})
+    live.forget((), SECOND_US, 32 * SECOND_US)
+    assert changed() == ({mac(1)}, {mac(1)})
+    observe(live, mac(1), part(0), 33 * SECOND_US)
+    choose(live, 33 * SECOND_US)
+    changed()
+    live.clear()
+    assert not live.flows
+    assert changed() == ({mac(1)}, {mac(1)})
 
 
 def test_a_granted_flow_keeps_its_grant_while_what_it_needs_varies() -> None:
@@ -146,7 +184,7 @@ def test_a_false_claim_is_of_the_station_and_not_over_with_its_connection() -> N
     live = LiveFlows()
     at_s = run(live, mac(1), 1e6, 15)
     at_s = run(live, mac(1), 1e6, TAKES_ALL_US // SECOND_US + 1, queued=400_000, start_s=at_s)
-    live.forget(lambda *_: True, at_s * SECOND_US)
+    live.forget((), SECOND_US, at_s * SECOND_US)
     until_us = live.false_claims[mac(1)].until_us
     for address, granted in ((mac(1), False), (mac(2), True)):
         live.observe(address, (part(0, address=OTHER),), lambda _: 20_000, at_s * SECOND_US)
@@ -154,9 +192,9 @@ def test_a_false_claim_is_of_the_station_and_not_over_with_its_connection() -> N
         assert live.flows[FlowKey(address, OTHER)].granted is granted
     choose(live, until_us)
     assert live.flows[FlowKey(mac(1), OTHER)].granted
-    live.forget(lambda *_: False, until_us + FORGOTTEN_US - 1)
+    live.forget({mac(1), mac(2)}, until_us + FORGOTTEN_US, until_us + FORGOTTEN_US - 1)
     assert live.false_claims
-    live.forget(lambda *_: False, until_us + FORGOTTEN_US)
+    live.forget({mac(1), mac(2)}, until_us + FORGOTTEN_US, until_us + FORGOTTEN_US)
     assert not live.false_claims
 
 
