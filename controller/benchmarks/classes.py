@@ -6,27 +6,67 @@ the bytes of the message to the effects, without gRPC. Usage: classes.py [--term
 Two populations as of core.py, which send the same: each terminal to so many addresses. Those of one have a class for
 each flow: live, burst, bulk, background in turn, and can do what the controller makes of that. A round of the one and a
 round of the other are a pair, in either order in turn, so that what else the machine does meets both. CPU time of this
-process, of the terminals' reports and of all.
+process, of the terminals' reports and of all. Python looks for garbage as rarely as in the controller: else it looks at
+the objects of both, in rounds of either. At the end: where the time of a terminal's report goes.
 """
 
 import argparse
-import gc
 import json
 import statistics
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from core import ROUNDS_UNCOUNTED, STATIONS_PER_CELL, Costs, Population
 
+from airbound.core.principals import Stream
+from airbound.grpc import convert
+from airbound.runtime import garbage
+from airbound.v1 import terminal_pb2
 
-def spent_us(population: Population) -> tuple[float, float]:
-    """What one round costs: a report of a terminal, and all reports together."""
-    costs = Costs()
-    population.round(costs, changing=False)
-    terminals = sum(len(cell.stations) for cell in population.cells)
-    # Batches may differ in size by the last one.
-    terminal_us = statistics.fmean(costs.terminal_us)
-    return terminal_us, terminal_us * terminals + sum(costs.access_point_us)
+
+class Spent(NamedTuple):
+    """What one round costs, CPU microseconds for each terminal."""
+
+    reading_us: float  # of its report, from the bytes to the core's types
+    terminal_us: float  # of its report, reading with it
+    access_point_us: float  # its part of its access point's report
+
+    @property
+    def all_us(self) -> float:
+        """Of all reports."""
+        return self.terminal_us + self.access_point_us
+
+
+class Readings(Population):
+    """Such a population, with the time of reading beside that of all."""
+
+    def __init__(self, terminals: int, *, flows: int, classes: bool) -> None:
+        super().__init__(terminals, flows=flows, classes=classes)
+        self._reading_us = list[float]()
+
+    def _timed(self, handle: Callable[[Stream, bytes], list[Any]], batch: list[tuple[Stream, bytes]]) -> float:
+        """What a batch takes. Terminals' reports are read once before that: what is read does not change the engine."""
+        if handle == self._terminal_reported:
+            start_ns = time.process_time_ns()
+            for _, message in batch:
+                convert.terminal_report(terminal_pb2.TerminalServiceConnectRequest.FromString(message).report)
+            self._reading_us.append((time.process_time_ns() - start_ns) / 1000 / len(batch))
+        return super()._timed(handle, batch)
+
+    def spend(self) -> Spent:
+        """One round."""
+        self._reading_us, costs = [], Costs()
+        self.round(costs, changing=False)
+        terminals = sum(len(cell.stations) for cell in self.cells)
+        # Batches may differ in size by the last one.
+        return Spent(
+            statistics.fmean(self._reading_us),
+            statistics.fmean(costs.terminal_us),
+            sum(costs.access_point_us) / terminals,
+        )
 
 
 def main() -> int:
@@ -40,23 +80,26 @@ def main() -> int:
     if arguments.terminals < STATIONS_PER_CELL or arguments.flows < 1 or arguments.pairs < 1:
         parser.error(f"at least {STATIONS_PER_CELL} terminals, one flow and one pair")
     without, having = (
-        Population(arguments.terminals, flows=arguments.flows, classes=classes) for classes in (False, True)
+        Readings(arguments.terminals, flows=arguments.flows, classes=classes) for classes in (False, True)
     )
     for population in (without, having):
         for _ in range(ROUNDS_UNCOUNTED):
-            spent_us(population)
-    gc.collect()
-    gc.freeze()
+            population.spend()
+    garbage.tune()
     pairs = []
     print("terminal report, us: without  with classes  ratio;  all reports: ratio")
     for number in range(arguments.pairs):
         order = (without, having) if number % 2 else (having, without)
-        spent = {population is having: spent_us(population) for population in order}
+        spent = {population is having: population.spend() for population in order}
         pair = {
-            "without_us": spent[False][0],
-            "with_us": spent[True][0],
-            "terminal_ratio": spent[True][0] / spent[False][0],
-            "ratio": spent[True][1] / spent[False][1],
+            "without_us": spent[False].terminal_us,
+            "with_us": spent[True].terminal_us,
+            "terminal_ratio": spent[True].terminal_us / spent[False].terminal_us,
+            "ratio": spent[True].all_us / spent[False].all_us,
+            "reading_without_us": spent[False].reading_us,
+            "reading_with_us": spent[True].reading_us,
+            "access_point_without_us": spent[False].access_point_us,
+            "access_point_with_us": spent[True].access_point_us,
         }
         pairs.append(pair)
         print(
@@ -65,6 +108,16 @@ def main() -> int:
         )
     medians = {key: statistics.median(pair[key] for pair in pairs) for key in pairs[0]}
     print(f"medians: {medians['terminal_ratio']:.3f} of a terminal's report, {medians['ratio']:.3f} of all")
+    for name, first, last in (
+        ("reading a terminal's report", medians["reading_without_us"], medians["reading_with_us"]),
+        (
+            "the rest of it",
+            medians["without_us"] - medians["reading_without_us"],
+            medians["with_us"] - medians["reading_with_us"],
+        ),
+        ("its part of an access point's", medians["access_point_without_us"], medians["access_point_with_us"]),
+    ):
+        print(f"{name:30} {first:6.1f} us without, {last:6.1f} with: {last - first:5.1f} more")
     if arguments.json:
         arguments.json.write_text(json.dumps({"medians": medians, "pairs": pairs}, indent=2) + "\n", encoding="utf-8")
     return 0

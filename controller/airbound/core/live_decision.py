@@ -39,9 +39,10 @@ def observe_live(cell: CellState, terminal: Terminal, now_us: int) -> bool:
     """Take in what a joined terminal's report says of live flows; whether they must be decided again."""
 
     def path_us(address: Address) -> int:
-        destination = terminal.sending.get(address)
+        destination = sending.get(address)
         return min_rtt_used_us(destination, cell) if destination is not None else 0
 
+    sending = terminal.sending
     return cell.live.observe(terminal.mac, terminal.apps, path_us, now_us)
 
 
@@ -96,7 +97,7 @@ def _decide_all_flows(cell: CellState, now_us: int, error: Reason | None) -> lis
 
 def _keep_decided(cell: CellState, terminal: Terminal, held_back: frozenset[int], now_us: int) -> list[Effect] | None:
     """Another lease for a terminal's flows, if that is due; none if they are to be decided again."""
-    if terminal.flows_decided != (_udp_bps(cell, terminal), held_back):
+    if terminal.flows_decided != (_udp_bps(cell, terminal) if cell.pacing.paces else 0, held_back):
         return None
     lease = terminal.flows_lease
     if lease.is_settled(now_us):
@@ -251,8 +252,7 @@ def udp_rates(terminal: Terminal, udp_bps: int, held_back: frozenset[int]) -> tu
 
 def _udp_bps(cell: CellState, terminal: Terminal) -> int:
     """The rate of all of a terminal's UDP; 0 if it has none."""
-    paces = cell.pacing.paces
-    pace = paces.get(terminal.mac) if paces else None
+    pace = cell.pacing.paces.get(terminal.mac)
     return round(pace.bps) if pace is not None else 0
 
 

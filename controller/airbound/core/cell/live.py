@@ -94,7 +94,8 @@ class LiveFlow:
             weight = elapsed_us / SMOOTHING_US if elapsed_us < SMOOTHING_US else 1.0
             self.used_bps += weight * (delivered * 8e6 / elapsed_us - self.used_bps)
             self.sampled_at_us, self.delivered_bytes = now_us, delivered_bytes
-        if self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps and self.has_queue:
+        gets_need = self.granted and self.used_bps * NEED_PER_RATE >= self.need_bps
+        if gets_need and self.queued_bytes * 8 > (path_us / 1e6 + QUEUED_S) * self.used_bps:  # has_queue
             return self._takes_all(now_us)
         self.full_since_us = 0
         return False
@@ -157,8 +158,10 @@ class LiveFlows:
         """Take in a terminal's report; whether a flow began or changed its applications."""
         moved, flows = False, self.flows
         for part in apps:
-            address, application_class, connections_sending, delivered_bytes, queued_bytes, uids = part
-            if application_class != LIVE or not uids:
+            if part.application_class != LIVE:
+                continue
+            address, _, connections_sending, delivered_bytes, queued_bytes, uids = part
+            if not uids:
                 continue
             flow = flows.get((mac, address))  # type: ignore[call-overload]  # equal to its FlowKey, and made faster
             if flow is None:
