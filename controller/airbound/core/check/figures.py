@@ -25,9 +25,10 @@ STUDENT_95 = (
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
 """Two-sided quantiles of Student's t for 95 %, by degrees of freedom from 1 on; the last one for more as well."""
-CARRIED_LEAST, RTT_LEAST = math.log(1.03), math.log(1.15)
-"""In the lab a cell in which nothing changes carries up to 3 % more or less in another ten minutes, and round trips are
-15 % longer or shorter: the search for the length of aggregates stands elsewhere, phones take turns in another order.
+CARRIED_LEAST, RTT_LEAST = math.log(1.05), math.log(1.2)
+"""In the lab a cell in which nothing changes carries up to 5 % more or less in another ten minutes, and round trips are
+20 % longer or shorter: the search for the length of aggregates stands elsewhere, phones take turns in another order
+(docs/studies/2026-11-28-whole-aggregates.md).
 """
 MS_PER_MINUTE = 60_000
 
